@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "KeySharing",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "keyshare-provider", targets: ["keyshare-provider"]),
+        .executable(name: "keyshare-consumer", targets: ["keyshare-consumer"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C libraries: a module map and a shim header each.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+        .target(name: "CSystem"),
+
+        // Wrappers: no C type leaves them.
+        .target(
+            name: "OpenSSL",
+            dependencies: ["COpenSSL", .product(name: "SwiftASN1", package: "swift-asn1")]),
+        .target(name: "ZipBundles", dependencies: ["CLibZip"]),
+        .target(
+            name: "UTTypes", path: "UTTypes",
+            resources: [
+                .embedInCode("SystemTypes.plist"), .embedInCode("LegacyTypes.plist"),
+                .embedInCode("KeySharing2025Types.plist"),
+            ]),
+        .target(name: "UniformTypes", dependencies: ["UTTypes"]),
+
+        // What both sides share.
+        .target(name: "KeySharing", dependencies: ["OpenSSL", "UniformTypes"]),
+        .target(
+            name: "DeviceSimulation",
+            dependencies: ["CSystem", "OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
+        .target(
+            name: "ProviderConnection",
+            dependencies: [
+                "CSystem", "KeySharing", "OpenSSL",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+
+        // The two sides; they never import each other.
+        .target(
+            name: "KeyShareProvider",
+            dependencies: [
+                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "ZipBundles",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "KeyShareConsumer",
+            dependencies: [
+                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes", "ZipBundles",
+            ]),
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "CSystem", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "TextTable", package: "TextTable"),
+            ]),
+        .executableTarget(
+            name: "keyshare-provider",
+            dependencies: [
+                "CommandSupport", "KeyShareProvider",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .executableTarget(name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer"]),
+
+        // Tests.
+        .target(name: "Fixtures", path: "Fixtures", resources: [.copy("Files")]),
+        .target(name: "TestSupport", dependencies: ["Fixtures"], path: "Tests/TestSupport"),
+        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
+        .testTarget(name: "ZipBundlesTests", dependencies: ["ZipBundles", "TestSupport"]),
+        .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
+        .testTarget(name: "KeySharingTests", dependencies: ["KeySharing"]),
+        .testTarget(name: "DeviceSimulationTests", dependencies: ["DeviceSimulation", "TestSupport"]),
+        .testTarget(name: "ProviderConnectionTests", dependencies: ["ProviderConnection", "TestSupport"]),
+        .testTarget(
+            name: "KeyShareProviderTests",
+            dependencies: ["KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["TestSupport"]),
+    ]
+)
+
+// The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
+// compiler's new warning stops no user's build.
+for target in package.targets where target.type != .system && target.name != "CSystem" {
+    var settings = target.swiftSettings ?? []
+    settings += [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .strictMemorySafety(),
+    ]
+    if Context.environment["CI"] != nil {
+        settings.append(.treatAllWarnings(as: .error))
+    }
+    target.swiftSettings = settings
+}

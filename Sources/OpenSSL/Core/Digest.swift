@@ -1,0 +1,39 @@
+internal import COpenSSL
+
+/// Digests of whole byte strings.
+package enum Digest {
+    /// SHA-256 (FIPS 180-4), 32 bytes.
+    package static func sha256(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        unsafe digest(bytes, count: 32) { unsafe SHA256($0, $1, $2) }
+    }
+
+    /// SHA-1, 20 bytes: key identifiers (RFC 5280 4.2.1.2) only.
+    package static func sha1(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        unsafe digest(bytes, count: 20) { unsafe SHA1($0, $1, $2) }
+    }
+
+    private static func digest(
+        _ bytes: some Collection<UInt8>, count: Int,
+        _ compute: (UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<UInt8>?) -> UnsafeMutablePointer<UInt8>?
+    ) -> [UInt8] {
+        let input = Array(bytes)
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
+            unsafe input.withUnsafeBufferPointer { unsafe _ = compute($0.baseAddress, $0.count, output.baseAddress) }
+            initialized = count
+        }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two upper-case hexadecimal digits an octet, as labels and serial numbers are written.
+    package var upperHex: String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(underestimatedCount * 2)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
