@@ -1,0 +1,245 @@
+internal import CLibZip
+private import Glibc
+
+/// An archive opened by libzip over bytes that somebody else keeps; closed with this value.
+@safe struct ArchiveReader: ~Copyable {
+    private let archive: OpaquePointer
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let limits: ZipLimits
+
+    /// False for an archive that libzip finds at fault; opened only to say what the fault is.
+    private let isConsistent: Bool
+
+    /// Opens `bytes`, which must outlive this value and stay the caller's.
+    ///
+    /// - Throws: `ZipError.Code.notAnArchive`, `.damagedArchive`.
+    @unsafe init(_ bytes: UnsafeBufferPointer<UInt8>, limits: ZipLimits) throws(ZipError) {
+        let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
+        // libzip's check refuses equal names without saying which.
+        let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked
+        guard let archive = unsafe archive else {
+            throw code == ZIP_ER_NOZIP
+                ? ZipError(.notAnArchive, "this is not a zip archive")
+                : ZipError(.damagedArchive, "the archive is damaged or incomplete")
+        }
+        unsafe self.archive = archive
+        unsafe self.bytes = bytes
+        self.limits = limits
+        isConsistent = code == ZIP_ER_OK
+    }
+
+    private static func open(
+        _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
+    ) -> (archive: OpaquePointer?, code: CInt) {
+        var error = unsafe zip_error_t()
+        unsafe zip_error_init(&error)
+        defer { unsafe zip_error_fini(&error) }
+        guard
+            let source = unsafe zip_source_buffer_create(
+                bytes.baseAddress, zip_uint64_t(bytes.count), 0, &error)
+        else { return unsafe (nil, error.zip_err) }
+        guard let archive = unsafe zip_open_from_source(source, flags, &error) else {
+            unsafe zip_source_free(source)
+            return unsafe (nil, error.zip_err)
+        }
+        return unsafe (archive, ZIP_ER_OK)
+    }
+
+    deinit {
+        unsafe zip_discard(archive)
+    }
+
+    /// Judges all names and claims first, then reads the files one by one.
+    func contents() throws(ZipError) -> ZipContents {
+        let count = Int(unsafe zip_get_num_entries(archive, 0))
+        guard count <= limits.entryCount else { throw .tooManyEntries(count, limits: limits) }
+
+        var headers: [Header] = []
+        var skipped: [ZipContents.Skipped] = []
+        var folded: Set<String> = []
+        var claimed = Header.endRecordSize
+        for (index, name) in try rawNames(count: count).enumerated() {
+            let header = try header(UInt64(index), name: name)
+            let (sum, overflow) = claimed.addingReportingOverflow(header.claim)
+            guard !overflow, unsafe sum <= bytes.count else {
+                throw ZipError(.overlappingEntries, "the entries claim more bytes than the archive has")
+            }
+            claimed = sum
+            guard folded.insert(EntryName.folded(header.name.text)).inserted else {
+                throw .duplicateName(header.name.text)
+            }
+            switch header.name {
+            case .skipped(let name, let reason):
+                skipped.append(ZipContents.Skipped(name: name, reason: reason))
+            case .file:
+                headers.append(header)
+            }
+        }
+        guard isConsistent else { throw ZipError(.damagedArchive, "the archive contradicts itself") }
+
+        var total = 0
+        var entries: [ZipContents.Entry] = []
+        for header in headers {
+            let result: Result<[UInt8], ZipError>
+            do throws(ZipError) {
+                result = .success(try contents(of: header, total: &total))
+            } catch {
+                result = .failure(error)
+            }
+            entries.append(ZipContents.Entry(name: header.name.text, result: result))
+        }
+        return ZipContents(entries: entries, skipped: skipped)
+    }
+
+    /// What the headers say about an entry. None of it is trusted before it was counted.
+    private struct Header {
+        /// The fixed part of the record at the archive's end.
+        static let endRecordSize = 22
+        /// The fixed parts of an entry's local and central headers.
+        static let fixedSize = 30 + 46
+
+        var index: UInt64
+        var name: EntryName
+        var size: UInt64
+        var compressedSize: UInt64
+        var method: Int
+        var isEncrypted: Bool
+        var isFile: Bool
+        var nameLength: Int
+
+        /// How much of the archive the entry takes at least.
+        var claim: Int {
+            let (sum, overflow) = Int(clamping: compressedSize)
+                .addingReportingOverflow(Self.fixedSize + nameLength)
+            return overflow ? Int.max : sum
+        }
+    }
+
+    private func header(_ index: UInt64, name: [UInt8]) throws(ZipError) -> Header {
+        var stat = unsafe zip_stat_t()
+        unsafe zip_stat_init(&stat)
+        let wanted = zip_uint64_t(
+            ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD)
+        guard unsafe zip_stat_index(archive, index, 0, &stat) == 0, unsafe stat.valid & wanted == wanted
+        else {
+            throw ZipError(.damagedArchive, "the archive has an entry without sizes")
+        }
+        return Header(
+            index: index, name: try EntryName(name, limits: limits),
+            size: unsafe stat.size, compressedSize: unsafe stat.comp_size,
+            method: Int(unsafe stat.comp_method),
+            isEncrypted: unsafe stat.encryption_method != zip_uint16_t(ZIP_EM_NONE),
+            isFile: isFile(index), nameLength: name.count)
+    }
+
+    /// Whether an entry is a plain file by its host system's attributes.
+    ///
+    /// Some writers put UNIX modes into entries that they call MS-DOS ones, so the modes count everywhere.
+    private func isFile(_ index: UInt64) -> Bool {
+        var system: zip_uint8_t = 0
+        var attributes: zip_uint32_t = 0
+        guard unsafe zip_file_get_external_attributes(archive, index, 0, &system, &attributes) == 0 else {
+            return false
+        }
+        let type = (attributes >> 16) & UInt32(S_IFMT)
+        let windowsReparsePoint: UInt32 = 0x400
+        let isWindows = [ZIP_OPSYS_DOS, ZIP_OPSYS_WINDOWS_NTFS, ZIP_OPSYS_VFAT].contains(UInt32(system))
+        return (type == 0 || type == UInt32(S_IFREG)) && !(isWindows && attributes & windowsReparsePoint != 0)
+    }
+
+    private func contents(of header: Header, total: inout Int) throws(ZipError) -> [UInt8] {
+        guard !header.isEncrypted else { throw ZipError(.encryptedEntry, "the entry is encrypted") }
+        guard header.isFile else {
+            throw ZipError(.notAFile, "the entry is a symbolic link or another thing that is no file")
+        }
+        guard [Int(ZIP_CM_STORE), Int(ZIP_CM_DEFLATE)].contains(header.method) else {
+            throw ZipError(
+                .unsupportedMethod(header.method), "the entry is compressed by method \(header.method)")
+        }
+        guard header.size <= limits.entrySize else { throw .entryTooLarge(limits: limits) }
+        guard let file = unsafe zip_fopen_index(archive, header.index, 0) else {
+            throw ZipError(.damagedEntry, "the entry's data cannot be reached")
+        }
+        defer { unsafe zip_fclose(file) }
+
+        // One byte more than declared is asked for: enough to see that there is more.
+        let declared = Int(header.size)
+        let (mostByRatio, overflow) = Int(clamping: header.compressedSize)
+            .multipliedReportingOverflow(by: limits.ratio)
+        let most = overflow ? Int.max : max(mostByRatio, limits.ratioFreeSize)
+        var contents = [UInt8](repeating: 0, count: declared + 1)
+        var count = 0
+        while count < contents.count {
+            let wanted = min(contents.count - count, 16 << 10)
+            let read = unsafe contents.withUnsafeMutableBytes { buffer in
+                unsafe zip_fread(file, buffer.baseAddress.map { unsafe $0 + count }, zip_uint64_t(wanted))
+            }
+            guard read >= 0 else {
+                throw ZipError(.damagedEntry, "the entry's data do not expand to what was packed")
+            }
+            guard read > 0 else { break }
+            count += Int(read)
+            total += Int(read)
+            guard count <= most else {
+                throw ZipError(
+                    .excessiveRatio(limit: limits.ratio),
+                    "the entry expands to more than \(limits.ratio) times its compressed size")
+            }
+            guard total <= limits.contentsSize else { throw .contentsTooLarge(limits: limits) }
+        }
+        guard count == declared else {
+            throw ZipError(
+                .sizeMismatch(declared: declared), "the entry declares \(declared) bytes and holds others")
+        }
+        contents.removeLast()
+        return contents
+    }
+}
+
+// libzip turns every NUL in a name into a space and does not say so.
+extension ArchiveReader {
+    /// The names' bytes as the archive has them.
+    private func rawNames(count: Int) throws(ZipError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        names.reserveCapacity(count)
+        for index in 0..<UInt64(count) {
+            guard let name = unsafe zip_get_name(archive, index, zip_flags_t(ZIP_FL_ENC_RAW)) else {
+                throw ZipError(.damagedArchive, "the archive has an entry without a name")
+            }
+            unsafe names.append(Array(UnsafeRawBufferPointer(start: name, count: strlen(name))))
+        }
+        guard names.contains(where: { $0.contains(UInt8(ascii: " ")) }) else { return names }
+        let withNUL = namesWithNUL()
+        return names.map { withNUL[$0] ?? $0 }
+    }
+
+    /// The names with NUL of everything in the archive that looks like a header, by the name libzip makes
+    /// of them. A header inside an entry's data is found as well, but only one that spells an entry's name
+    /// with NUL can do harm by it: to its own archive.
+    private func namesWithNUL() -> [[UInt8]: [UInt8]] {
+        var found: [[UInt8]: [UInt8]] = [:]
+        var start = 0
+        while let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
+            let next = unsafe memchr(base + start, CInt(UInt8(ascii: "P")), bytes.count - start)
+        {
+            let offset = unsafe UnsafeRawPointer(base).distance(to: next)
+            start = offset + 1
+            for (signature, lengthOffset, nameOffset) in [([1, 2], 28, 46), ([3, 4], 26, 30)]
+                as [([UInt8], Int, Int)]
+            {
+                guard unsafe offset + nameOffset <= bytes.count,
+                    unsafe bytes[offset + 1] == UInt8(ascii: "K"),
+                    unsafe bytes[offset + 2] == signature[0], unsafe bytes[offset + 3] == signature[1]
+                else { continue }
+                let length =
+                    unsafe Int(bytes[offset + lengthOffset]) | Int(bytes[offset + lengthOffset + 1]) << 8
+                let end = unsafe min(offset + nameOffset + length, bytes.count)
+                let name = unsafe Array(bytes[offset + nameOffset..<end])
+                if name.contains(0) {
+                    found[name.map { $0 == 0 ? UInt8(ascii: " ") : $0 }] = name
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,134 @@
+import CLibZip
+import Foundation
+
+/// Archives as an attacker makes them: written by libzip, then patched.
+struct Forge {
+    struct Entry {
+        var name: String
+        var bytes: [UInt8]
+        var method = ZIP_CM_STORE
+        var mode: UInt32 = 0o100644
+        var system = UInt32(ZIP_OPSYS_UNIX)
+        var isEncrypted = false
+
+        init(
+            _ name: String, _ bytes: [UInt8] = Array("contents".utf8), method: Int32 = ZIP_CM_STORE,
+            mode: UInt32 = 0o100644, system: UInt32 = ZIP_OPSYS_UNIX, isEncrypted: Bool = false
+        ) {
+            self.name = name
+            self.bytes = bytes
+            self.method = method
+            self.mode = mode
+            self.system = system
+            self.isEncrypted = isEncrypted
+        }
+    }
+
+    enum Failure: Error { case libzip(String) }
+
+    var bytes: [UInt8]
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Names are given to libzip as raw bytes; each must be new to the archive.
+    init(_ entries: [Entry]) throws {
+        let source = unsafe zip_source_buffer_create(nil, 0, 0, nil)
+        guard let source = unsafe source else { throw Failure.libzip("source") }
+        defer { unsafe zip_source_free(source) }
+        guard let archive = unsafe zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, nil) else {
+            throw Failure.libzip("open")
+        }
+        unsafe zip_source_keep(source)
+        for entry in entries {
+            guard let copy = unsafe malloc(max(entry.bytes.count, 1)) else { throw Failure.libzip("malloc") }
+            unsafe entry.bytes.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)
+            }
+            let added = unsafe zip_file_add(
+                archive, entry.name, zip_source_buffer(archive, copy, zip_uint64_t(entry.bytes.count), 1),
+                zip_flags_t(ZIP_FL_ENC_UTF_8))
+            guard added >= 0 else { throw Failure.libzip("add") }
+            let index = zip_uint64_t(added)
+            unsafe zip_set_file_compression(archive, index, entry.method, 0)
+            unsafe zip_file_set_external_attributes(
+                archive, index, 0, zip_uint8_t(entry.system),
+                entry.mode > 0xFFFF ? entry.mode : entry.mode << 16)
+            if entry.isEncrypted {
+                unsafe zip_file_set_encryption(archive, index, zip_uint16_t(ZIP_EM_AES_256), "password")
+            }
+        }
+        guard unsafe zip_close(archive) == 0, unsafe zip_source_open(source) == 0 else {
+            throw Failure.libzip("close")
+        }
+        defer { unsafe zip_source_close(source) }
+        var stat = unsafe zip_stat_t()
+        unsafe zip_source_stat(source, &stat)
+        bytes = [UInt8](repeating: 0, count: Int(unsafe stat.size))
+        _ = unsafe bytes.withUnsafeMutableBytes {
+            unsafe zip_source_read(source, $0.baseAddress, zip_uint64_t($0.count))
+        }
+    }
+
+    /// Where `pattern` stands.
+    func offsets(of pattern: [UInt8]) -> [Int] {
+        guard bytes.count >= pattern.count else { return [] }
+        return (0...bytes.count - pattern.count).filter { bytes[$0...].starts(with: pattern) }
+    }
+
+    /// Replaces every occurrence by as many other bytes.
+    mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
+        precondition(pattern.count == other.count)
+        for offset in offsets(of: pattern) {
+            bytes.replaceSubrange(offset..<offset + other.count, with: other)
+        }
+    }
+
+    /// Replaces a name in all headers by one that is as long.
+    mutating func rename(_ name: String, _ other: String) {
+        replace(Array(name.utf8), by: Array(other.utf8))
+    }
+
+    /// Writes a number into the local and the central header of every entry.
+    mutating func patch(local: Int, central: Int, _ value: UInt32, size: Int = 4) {
+        for (signature, field) in [(localSignature, local), (centralSignature, central)] {
+            for offset in offsets(of: signature) {
+                put(value, at: offset + field, size: size)
+            }
+        }
+    }
+
+    mutating func put(_ value: UInt32, at offset: Int, size: Int = 4) {
+        for byte in 0..<size {
+            bytes[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte))
+        }
+    }
+
+    /// Lists an archive's single entry `count` times under different names, all over the same data; the
+    /// name must end in `0000.p12`, whose digits are counted up.
+    mutating func repeatSingleEntry(_ count: Int) throws {
+        guard let central = offsets(of: centralSignature).first, let end = offsets(of: endSignature).first
+        else {
+            throw Failure.libzip("no headers")
+        }
+        let record = Array(bytes[central..<end])
+        let trailer = Array(bytes[end...])
+        bytes.removeSubrange(central...)
+        for number in 0..<count {
+            var copy = Forge(bytes: record)
+            copy.rename("0000.p12", String(String(10_000 + number).dropFirst()) + ".p12")
+            bytes += copy.bytes
+        }
+        let newEnd = bytes.count
+        bytes += trailer
+        put(UInt32(count), at: newEnd + 8, size: 2)
+        put(UInt32(count), at: newEnd + 10, size: 2)
+        put(UInt32(newEnd - central), at: newEnd + 12)
+        put(UInt32(central), at: newEnd + 16)
+    }
+}
+
+let localSignature: [UInt8] = [0x50, 0x4B, 3, 4]
+let centralSignature: [UInt8] = [0x50, 0x4B, 1, 2]
+let endSignature: [UInt8] = [0x50, 0x4B, 5, 6]

@@ -1,0 +1,321 @@
+import CLibZip
+import Foundation
+import Testing
+
+@testable import ZipBundles
+
+@Suite("Hostile archives")
+struct HostileArchiveTests {
+    private static let placeholder = "AAAAAAAA.p12"
+
+    /// The reason why all of `archive` is refused; nil when it is not.
+    private func refusal(_ forge: Forge, limits: ZipLimits = .standard) -> ZipError.Code? {
+        do {
+            _ = try ZipBundle.read(forge.bytes, limits: limits)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    /// The reason why the entry called `name` is refused; nil when it is not.
+    private func entryRefusal(
+        _ forge: Forge, _ name: String = "bad.p12", limits: ZipLimits = .standard
+    ) throws -> ZipError.Code? {
+        let entry = try #require(
+            try ZipBundle.read(forge.bytes, limits: limits).entries.first { $0.name == name })
+        guard case .failure(let error) = entry.result else { return nil }
+        return error.code
+    }
+
+    @Test(
+        "A name that is no safe file name refuses the archive",
+        arguments: [
+            ("../../aa.p12", "../../aa.p12", .component), ("/etc/aaa.p12", "/etc/aaa.p12", .component),
+            ("aa/aaaaa.p12", "aa/aaaaa.p12", .component), (#"..\..\aa.p12"#, #"..\..\aa.p12"#, .component),
+            ("C:aaaaaa.p12", "C:aaaaaa.p12", .colon), ("aaa.p12:b.p12", "aaa.p12:b.p12", .colon),
+            ("aaaa\u{0}aaa.p12", #"aaaa\u{0}aaa.p12"#, .nul),
+            ("\u{0}aaaaaaa.p12", #"\u{0}aaaaaaa.p12"#, .nul),
+            ("aaaaa\naa.p12", #"aaaaa\u{a}aa.p12"#, .control),
+            ("aaaaa\u{85}a.p12", #"aaaaa\u{85}a.p12"#, .control),
+            ("aaaaaa\u{7F}a.p12", #"aaaaaa\u{7f}a.p12"#, .control),
+            ("aaaaaaaa.txt", "aaaaaaaa.txt", .suffix), ("aaaaaaaaap12", "aaaaaaaaap12", .suffix),
+            ("..", "..", .dots), (".", ".", .dots),
+        ] as [(String, String, ZipError.NameRule)])
+    func names(name: String, shown: String, rule: ZipError.NameRule) throws {
+        let placeholder = String(repeating: "Q", count: name.utf8.count)
+        var forge = try Forge([Forge.Entry("good.p12"), Forge.Entry(placeholder)])
+        forge.rename(placeholder, name)
+        #expect(refusal(forge) == .unsafeName(shown, rule: rule))
+    }
+
+    @Test("A name that has NUL in one of its two headers only does not pass")
+    func oneSidedNUL() throws {
+        for header in 0...1 {
+            var forge = try Forge([Forge.Entry("aaaa aaa.p12")])
+            let offset = forge.offsets(of: Array("aaaa aaa.p12".utf8))[header]
+            forge.bytes[offset + 4] = 0
+            #expect(refusal(forge) == .unsafeName(#"aaaa\u{0}aaa.p12"#, rule: .nul))
+        }
+    }
+
+    @Test("A name with a space is a good name")
+    func space() throws {
+        let contents = try ZipBundle.read(Forge([Forge.Entry("my key.p12")]).bytes)
+        #expect(contents.entries.map(\.name) == ["my key.p12"])
+    }
+
+    @Test("A name that is not UTF-8 refuses the archive")
+    func encoding() throws {
+        var forge = try Forge([Forge.Entry(Self.placeholder)])
+        forge.replace(Array("AAAAAAAA".utf8), by: [0x41, 0x41, 0xC3, 0x28, 0x41, 0x41, 0x41, 0x41])
+        #expect(refusal(forge) == .unsafeName("AA\u{FFFD}(AAAA.p12", rule: .encoding))
+    }
+
+    @Test("A name may have 255 bytes, and no more")
+    func nameLength() throws {
+        let longest = String(repeating: "a", count: 251) + ".p12"
+        #expect(try ZipBundle.read(Forge([Forge.Entry(longest)]).bytes).entries.count == 1)
+        #expect(refusal(try Forge([Forge.Entry("a" + longest)])) == .unsafeName("a" + longest, rule: .length))
+    }
+
+    @Test(
+        "Names that differ by nothing, by case or by normalisation refuse the archive",
+        arguments: [
+            ("bbbb.p12", "aaaa.p12"), ("bbbb.p12", "AAAA.p12"), ("bbbb.p12", "aAaA.P12"),
+            ("strasse.p12", "straße.p12"),
+            ("e\u{301}.p12", "\u{E9}.p12"),
+        ])
+    func duplicates(first: String, second: String) throws {
+        var forge = try Forge([Forge.Entry(first), Forge.Entry(second)])
+        forge.rename("bbbb.p12", "aaaa.p12")
+        #expect(refusal(forge) == .duplicateName(second))
+    }
+
+    @Test("Equal names refuse the archive even where their entries would be passed over")
+    func duplicateFolders() throws {
+        var forge = try Forge([Forge.Entry("bbbb/", []), Forge.Entry("aaaa/", [])])
+        forge.rename("bbbb/", "aaaa/")
+        #expect(refusal(forge) == .duplicateName("aaaa/"))
+    }
+
+    @Test("Folders and macOS attributes are passed over and reported")
+    func skipped() throws {
+        let forge = try Forge([
+            Forge.Entry("folder/", [], mode: 0o040755), Forge.Entry("good.p12"),
+            Forge.Entry("__MACOSX/._good.p12"),
+        ])
+        let contents = try ZipBundle.read(forge.bytes)
+        #expect(contents.entries.map(\.name) == ["good.p12"])
+        #expect(
+            contents.skipped == [
+                ZipContents.Skipped(name: "folder/", reason: .folder),
+                ZipContents.Skipped(name: "__MACOSX/._good.p12", reason: .macOSAttributes),
+            ])
+    }
+
+    @Test(
+        "Links and devices are refused, whatever system the entry claims to be from; the others are read",
+        arguments: [
+            (0o120777, ZIP_OPSYS_UNIX), (0o120777, ZIP_OPSYS_OS_X), (0o120777, ZIP_OPSYS_DOS),
+            (0o020666, ZIP_OPSYS_UNIX), (0o060666, ZIP_OPSYS_UNIX), (0o010666, ZIP_OPSYS_UNIX),
+            (0o140666, ZIP_OPSYS_UNIX), (0o040755, ZIP_OPSYS_UNIX),
+        ] as [(UInt32, UInt32)])
+    func notFiles(mode: UInt32, system: UInt32) throws {
+        let forge = try Forge([Forge.Entry("bad.p12", mode: mode, system: system), Forge.Entry("good.p12")])
+        #expect(try entryRefusal(forge) == .notAFile)
+        #expect(try entryRefusal(forge, "good.p12") == nil)
+    }
+
+    @Test("A Windows reparse point is refused")
+    func reparsePoint() throws {
+        var forge = try Forge([Forge.Entry("bad.p12", mode: 0, system: ZIP_OPSYS_DOS)])
+        let header = try #require(forge.offsets(of: centralSignature).first)
+        forge.put(0x420, at: header + 38)
+        #expect(try entryRefusal(forge) == .notAFile)
+    }
+
+    @Test("An encrypted entry is refused alone")
+    func encrypted() throws {
+        let forge = try Forge([Forge.Entry("bad.p12", isEncrypted: true), Forge.Entry("good.p12")])
+        #expect(try entryRefusal(forge) == .encryptedEntry)
+        #expect(try entryRefusal(forge, "good.p12") == nil)
+    }
+
+    @Test("A method other than stored and deflated is refused alone")
+    func method() throws {
+        let forge = try Forge([Forge.Entry("bad.p12", method: ZIP_CM_BZIP2), Forge.Entry("good.p12")])
+        #expect(try entryRefusal(forge) == .unsupportedMethod(12))
+        #expect(try entryRefusal(forge, "good.p12") == nil)
+    }
+
+    @Test("An entry that says it holds less or more than it does is refused")
+    func lyingSize() throws {
+        let contents = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
+        for declared in [10, 49_999, 50_001, 1_000_000] as [UInt32] {
+            var forge = try Forge([Forge.Entry("bad.p12", contents, method: ZIP_CM_DEFLATE)])
+            forge.patch(local: 22, central: 24, declared)
+            #expect(
+                try entryRefusal(forge) == .sizeMismatch(declared: Int(declared))
+                    || entryRefusal(forge) == .damagedEntry)
+        }
+    }
+
+    @Test("A thousandfold expansion is stopped after the first 64 KiB")
+    func bomb() throws {
+        let zeroes = [UInt8](repeating: 0, count: 1 << 20)
+        let forge = try Forge([
+            Forge.Entry("bad.p12", zeroes, method: ZIP_CM_DEFLATE), Forge.Entry("good.p12"),
+        ])
+        #expect(forge.bytes.count < 4_096)
+        #expect(try entryRefusal(forge) == .excessiveRatio(limit: 25))
+        #expect(try entryRefusal(forge, "good.p12") == nil)
+
+        let small = Array(zeroes.prefix(64 << 10))
+        #expect(try entryRefusal(try Forge([Forge.Entry("bad.p12", small, method: ZIP_CM_DEFLATE)])) == nil)
+    }
+
+    @Test("An entry may have 1 MiB, and no more, by what it declares or what it holds")
+    func entrySize() throws {
+        let most = [UInt8](repeating: 1, count: 1 << 20)
+        #expect(try entryRefusal(try Forge([Forge.Entry("bad.p12", most)])) == nil)
+        var forge = try Forge([Forge.Entry("bad.p12", most + [1])])
+        #expect(try entryRefusal(forge) == .entryTooLarge(limit: 1 << 20))
+        forge = try Forge([Forge.Entry("bad.p12")])
+        forge.patch(local: 22, central: 24, 0xFFFF_FFF0)
+        #expect(try entryRefusal(forge) == .entryTooLarge(limit: 1 << 20))
+    }
+
+    @Test("Entries beyond the limit on all contents are refused, those before it are read")
+    func contentsSize() throws {
+        var limits = ZipLimits()
+        limits.contentsSize = 2_500
+        let kilobyte = [UInt8](repeating: 1, count: 1_000)
+        let forge = try Forge(["a.p12", "b.p12", "c.p12"].map { Forge.Entry($0, kilobyte) })
+        #expect(try entryRefusal(forge, "b.p12", limits: limits) == nil)
+        #expect(try entryRefusal(forge, "c.p12", limits: limits) == .contentsTooLarge(limit: 2_500))
+    }
+
+    @Test("Data that do not match their checksum are refused alone")
+    func checksum() throws {
+        var forge = try Forge([Forge.Entry("bad.p12", Array("spoiled!".utf8)), Forge.Entry("good.p12")])
+        forge.rename("spoiled!", "Spoiled!")
+        #expect(try entryRefusal(forge) == .damagedEntry)
+        #expect(try entryRefusal(forge, "good.p12") == nil)
+    }
+
+    @Test("Many entries over the same data refuse the archive")
+    func overlap() throws {
+        var forge = try Forge([Forge.Entry("AAAA0000.p12", Array(repeating: 1, count: 4_000))])
+        try forge.repeatSingleEntry(3)
+        #expect([.overlappingEntries, .damagedArchive].contains(refusal(forge)))
+        try #expect(refusal(Self.quotedOverlap(files: 40)) == .overlappingEntries)
+    }
+
+    /// After David Fifield's "A better zip bomb": every local header but the first is also the quoted start
+    /// of the data of the entry before, so that each entry holds all that follow, and every local header
+    /// agrees with its central one.
+    private static func quotedOverlap(files: Int) throws -> Forge {
+        let kernel = [UInt8](repeating: 0, count: 2_000)
+        let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }
+        let plain = try Forge(names.map { Forge.Entry($0, kernel, method: ZIP_CM_DEFLATE) })
+        let locals = plain.offsets(of: localSignature)
+        let centrals = plain.offsets(of: centralSignature)
+        let end = try #require(plain.offsets(of: endSignature).first)
+        let data = Array(plain.bytes[(locals[files - 1] + 38)..<centrals[0]])
+
+        // From the last entry to the first: its own header, a stored deflate block that quotes the next
+        // entry's header, then that entry's data.
+        var tail = data
+        var expanded = kernel
+        var headers: [(local: [UInt8], central: [UInt8])] = []
+        for file in names.indices.reversed() {
+            if let next = headers.last {
+                let count = UInt16(next.local.count)
+                let block =
+                    [0, UInt8(count & 0xFF), UInt8(count >> 8), UInt8(~count & 0xFF), UInt8(~count >> 8)]
+                    as [UInt8]
+                tail = block + next.local + tail
+                expanded = next.local + expanded
+            }
+            var header = Forge(bytes: Array(plain.bytes[locals[file]..<locals[file] + 38]))
+            var central = Forge(
+                bytes: Array(plain.bytes[centrals[file]..<(file + 1 < files ? centrals[file + 1] : end)]))
+            for (field, value) in [
+                (0, crc32(expanded)), (4, UInt32(tail.count)), (8, UInt32(expanded.count)),
+            ] {
+                header.put(value, at: 14 + field)
+                central.put(value, at: 16 + field)
+            }
+            headers.append((header.bytes, central.bytes))
+        }
+        headers.reverse()
+        var forge = Forge(bytes: headers[0].local + tail)
+        // Each header stands 5 bytes of block header behind the one before.
+        let start = forge.bytes.count
+        for (file, header) in headers.enumerated() {
+            var central = Forge(bytes: header.central)
+            central.put(UInt32(file * (38 + 5)), at: 42)
+            forge.bytes += central.bytes
+        }
+        var trailer = Forge(bytes: Array(plain.bytes[end...]))
+        trailer.put(UInt32(forge.bytes.count - start), at: 12)
+        trailer.put(UInt32(start), at: 16)
+        forge.bytes += trailer.bytes
+        return forge
+    }
+
+    private static func crc32(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~0) { crc, byte in
+            (0..<8).reduce(crc ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1) * 0xEDB8_8320 }
+        }
+    }
+
+    @Test("An archive may have 4,096 entries and 64 MiB, and no more")
+    func counts() throws {
+        var limits = ZipLimits()
+        limits.entryCount = 3
+        let forge = try Forge((0..<4).map { Forge.Entry("\($0).p12") })
+        #expect(refusal(forge, limits: limits) == .tooManyEntries(limit: 3))
+        limits.entryCount = 4
+        #expect(refusal(forge, limits: limits) == nil)
+        limits.archiveSize = forge.bytes.count - 1
+        #expect(refusal(forge, limits: limits) == .archiveTooLarge(limit: forge.bytes.count - 1))
+        #expect(ZipLimits.standard.entryCount == 4_096 && ZipLimits.standard.archiveSize == 64 << 20)
+    }
+
+    @Test("An archive that ends early is refused, wherever it ends")
+    func truncation() throws {
+        let forge = try Forge([
+            Forge.Entry("a.p12", Array(repeating: 9, count: 500), method: ZIP_CM_DEFLATE),
+            Forge.Entry("b.p12"),
+        ])
+        for count in forge.bytes.indices {
+            let code = refusal(Forge(bytes: Array(forge.bytes.prefix(count))))
+            #expect(code == .notAnArchive || code == .damagedArchive, "after \(count) bytes")
+        }
+    }
+
+    @Test("A changed byte anywhere never does more than refuse")
+    func mutation() throws {
+        let forge = try Forge([
+            Forge.Entry("a.p12", Array(repeating: 9, count: 100), method: ZIP_CM_DEFLATE),
+            Forge.Entry("b.p12"),
+        ])
+        for index in forge.bytes.indices {
+            for value in [0, 1, 0x80, 0xFF] as [UInt8] {
+                var mutant = forge
+                mutant.bytes[index] ^= value
+                guard let contents = try? ZipBundle.read(mutant.bytes) else { continue }
+                for entry in contents.entries {
+                    #expect(!entry.name.contains("/") && !entry.name.contains("\\"))
+                }
+            }
+        }
+    }
+
+    @Test("Bytes that are no archive are called that", arguments: [0, 1, 21, 22, 1_000])
+    func garbage(count: Int) {
+        #expect(refusal(Forge(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
+    }
+}
