@@ -1,0 +1,184 @@
+internal import COpenSSL
+internal import Foundation
+
+/// Reading OpenSSL's ASN.1 objects into Swift values, and making them from Swift values.
+///
+/// Pointers given to the reading functions stay their owner's. What the making functions return belongs to
+/// the caller.
+enum ASN1Value {
+    /// The contents octets of a string, integer or bit string.
+    static func octets(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
+        guard let string = unsafe string, let data = unsafe ASN1_STRING_get0_data(string) else { return [] }
+        let count = unsafe Int(ASN1_STRING_length(string))
+        return unsafe Array(UnsafeBufferPointer(start: data, count: max(0, count)))
+    }
+
+    /// The text of a character string; other types show as `#` and their octets in hexadecimal.
+    ///
+    /// Bytes that are not the text they claim to be are replaced, never refused.
+    static func text(_ string: UnsafePointer<ASN1_STRING>?) -> String {
+        guard let string = unsafe string else { return "" }
+        switch unsafe ASN1_STRING_type(string) {
+        case V_ASN1_UTF8STRING, V_ASN1_PRINTABLESTRING, V_ASN1_IA5STRING, V_ASN1_NUMERICSTRING,
+            V_ASN1_VISIBLESTRING:
+            guard let data = unsafe ASN1_STRING_get0_data(string) else { return "" }
+            let count = unsafe Int(ASN1_STRING_length(string))
+            return unsafe String(
+                decoding: UnsafeBufferPointer(start: data, count: max(0, count)), as: UTF8.self)
+        case V_ASN1_BMPSTRING, V_ASN1_UNIVERSALSTRING, V_ASN1_T61STRING:
+            var converted: UnsafeMutablePointer<UInt8>?
+            let count = unsafe ASN1_STRING_to_UTF8(&converted, string)
+            guard count >= 0, let start = unsafe converted else { break }
+            defer { unsafe CRYPTO_free(start, #file, #line) }
+            return unsafe String(
+                decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+        default:
+            break
+        }
+        OpenSSLError.discardQueue()
+        return unsafe "#" + octets(string).upperHex
+    }
+
+    /// A time as UTC, or nil where it is none that RFC 5280 or X.690 allow.
+    static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+        var fields = unsafe tm()
+        guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &fields) == 1 else {
+            OpenSSLError.discardQueue()
+            return nil
+        }
+        return unsafe Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
+    }
+
+    /// A UTCTime or, outside of 1950 to 2049, a GeneralizedTime (RFC 5280 4.1.2.5); parts of a second go.
+    ///
+    /// - Throws: `unencodable` for years that four digits cannot write.
+    static func time(_ date: Date) throws(CertificateError) -> UnsafeMutablePointer<ASN1_TIME> {
+        guard let seconds = Int(exactly: date.timeIntervalSince1970.rounded(.down)),
+            writableSeconds.contains(seconds),
+            let time = unsafe ASN1_TIME_set(nil, seconds)
+        else { throw .draining(.unencodable, "writing a time outside the years 0 to 9999") }
+        return unsafe time
+    }
+
+    /// The years 0 to 9999 in seconds since 1970; OpenSSL would write more digits than four.
+    private static let writableSeconds = -62_167_219_200...253_402_300_799
+
+    /// An object identifier in dotted notation; `#` and its octets where that would be absurdly long.
+    static func dotted(_ object: OpaquePointer?) -> String {
+        guard let object = unsafe object else { return "" }
+        // X.660 knows no limit; nothing in use comes near this one.
+        let capacity = 512
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer -> String in
+            let count = unsafe OBJ_obj2txt(buffer.baseAddress, CInt(capacity), object, 1)
+            if count > 0, count < capacity, let start = buffer.baseAddress {
+                return unsafe String(cString: start)
+            }
+            OpenSSLError.discardQueue()
+            let octets = unsafe UnsafeBufferPointer(start: OBJ_get0_data(object), count: OBJ_length(object))
+            return unsafe "#" + octets.upperHex
+        }
+    }
+
+    /// An object from dotted notation or from one of the names OpenSSL knows it by.
+    static func object(_ text: String) throws(CertificateError) -> OpaquePointer {
+        // The empty text would be an object without octets, which nobody can decode again.
+        guard !text.isEmpty, let object = unsafe OBJ_txt2obj(text, 0) else {
+            throw .draining(.unencodable, "writing the object identifier '\(text)'")
+        }
+        return unsafe object
+    }
+
+    /// An integer from a big-endian magnitude and a sign; an empty magnitude is zero.
+    static func integer(
+        _ magnitude: [UInt8], isNegative: Bool = false
+    ) throws(CertificateError) -> UnsafeMutablePointer<ASN1_INTEGER> {
+        let number = unsafe BN_bin2bn(magnitude, CInt(magnitude.count), nil)
+        defer { unsafe BN_free(number) }
+        unsafe BN_set_negative(number, isNegative ? 1 : 0)
+        guard let integer = unsafe BN_to_ASN1_INTEGER(number, nil) else {
+            throw .draining(.unencodable, "writing an integer")
+        }
+        return unsafe integer
+    }
+
+    /// A string of the given universal type holding `octets`.
+    static func string(
+        _ type: CInt, _ octets: some Collection<UInt8>
+    ) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
+        let octets = Array(octets)
+        guard let string = unsafe ASN1_STRING_type_new(type),
+            unsafe ASN1_STRING_set(string, octets, CInt(octets.count)) == 1
+        else { throw .draining(.unencodable, "writing a string") }
+        return unsafe string
+    }
+
+    /// The DER of an OpenSSL object through its `i2d` function; empty where that fails.
+    static func der<Object>(
+        _ object: Object, _ encode: (Object, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+    ) -> [UInt8] {
+        let count = encode(object, nil)
+        guard count > 0 else {
+            OpenSSLError.discardQueue()
+            return []
+        }
+        return unsafe [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
+            var cursor = buffer.baseAddress
+            initialized = unsafe max(0, Int(encode(object, &cursor)))
+        }
+    }
+
+    /// Runs a `d2i` function over all of `der`.
+    ///
+    /// - Throws: `malformed` with the whole queue where it fails, `trailingBytes` where it leaves something;
+    ///   `free` then gets the object.
+    static func decode<Object>(
+        _ der: [UInt8], as kind: String,
+        _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> Object?,
+        free: (Object) -> Void
+    ) throws(CertificateError) -> Object {
+        let (object, left) = unsafe der.withUnsafeBufferPointer { bytes -> (Object?, Int) in
+            guard let start = bytes.baseAddress else { return (nil, 0) }
+            var cursor: UnsafePointer<UInt8>? = unsafe start
+            let object = unsafe decode(&cursor, bytes.count)
+            return unsafe (object, bytes.count - (cursor.map { unsafe $0 - start } ?? 0))
+        }
+        guard let object else { throw .draining(.malformed, "decoding \(kind)") }
+        guard left == 0 else {
+            free(object)
+            throw CertificateError(.trailingBytes, "\(left) bytes follow \(kind)")
+        }
+        return object
+    }
+
+    /// The elements of an OpenSSL stack.
+    static func elements(_ stack: OpaquePointer?) -> [UnsafeMutableRawPointer] {
+        guard let stack = unsafe stack else { return unsafe [] }
+        return unsafe (0..<OPENSSL_sk_num(stack)).compactMap { unsafe OPENSSL_sk_value(stack, $0) }
+    }
+}
+
+extension String {
+    /// The same text with control characters written as `\xx`, so that hostile names cannot steer a terminal.
+    var escapingControls: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar.isControl {
+                text +=
+                    scalar.value < 0x100
+                    ? "\\" + [UInt8(scalar.value)].upperHex : "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL, C1, line and paragraph separators, and the marks that turn the direction of writing.
+    var isControl: Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

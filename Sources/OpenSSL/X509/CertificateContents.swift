@@ -1,0 +1,154 @@
+internal import COpenSSL
+internal import Foundation
+
+/// Everything read out of one certificate; immutable, shared by the copies of a ``Certificate``.
+final class CertificateContents: Sendable {
+    let der: [UInt8]
+    let sha256: [UInt8]
+    let version: Int
+    let serialNumber: [UInt8]
+    let isSerialNegative: Bool
+    let subject: DistinguishedName
+    let issuer: DistinguishedName
+    let notBefore: Date
+    let notAfter: Date
+    let signatureAlgorithm: String
+    let keyUsage: KeyUsage?
+    let extendedKeyUsage: [String]?
+    let policies: [String]
+    let subjectAlternativeNames: [GeneralName]
+    let subjectKeyIdentifier: [UInt8]?
+    let authorityKeyIdentifier: [UInt8]?
+    let isCertificateAuthority: Bool
+    let publicKey: PublicKey
+    let defects: [String]
+
+    /// Parses `der` and lets the C certificate go again.
+    init(_ der: [UInt8]) throws(CertificateError) {
+        // Without a certificate handed in, OpenSSL neither hashes it nor judges its extensions, which would
+        // cost more than the rest together and refuse what is merely odd.
+        let certificate = unsafe try ASN1Value.decode(der, as: "a certificate") {
+            unsafe DecodingContext.decode(X509_it(), $0, $1)
+        } free: {
+            unsafe X509_free($0)
+        }
+        defer { unsafe X509_free(certificate) }
+        self.der = der
+        sha256 = Digest.sha256(der)
+        version = unsafe Int(X509_get_version(certificate)) + 1
+        let serial = unsafe X509_get0_serialNumber(certificate)
+        serialNumber = unsafe ASN1Value.octets(serial)
+        isSerialNegative = unsafe ASN1_STRING_type(serial) & V_ASN1_NEG != 0
+        subject = unsafe DistinguishedName(reading: X509_get_subject_name(certificate))
+        issuer = unsafe DistinguishedName(reading: X509_get_issuer_name(certificate))
+        signatureAlgorithm = unsafe Self.algorithmName(X509_get_signature_nid(certificate), certificate)
+        publicKey = unsafe PublicKey(reading: X509_get_X509_PUBKEY(certificate))
+
+        var defects: [String] = []
+        if isSerialNegative { defects.append("The serial number is negative.") }
+        if serialNumber.count > 20 { defects.append("The serial number has more than 20 octets.") }
+        notBefore = unsafe Self.date(X509_get0_notBefore(certificate), "start of the validity", &defects)
+        notAfter = unsafe Self.date(X509_get0_notAfter(certificate), "end of the validity", &defects)
+        if case .other = publicKey.type {
+            defects.append("The public key is of an uncommon kind (\(publicKey.type.name)).")
+        }
+
+        var reader = unsafe ExtensionReader(certificate)
+        keyUsage = unsafe reader.read(
+            NID_key_usage, "key usage",
+            { unsafe ASN1_BIT_STRING_free($0.assumingMemoryBound(to: ASN1_BIT_STRING.self)) },
+            { unsafe KeyUsage(bitString: ASN1Value.octets($0.assumingMemoryBound(to: ASN1_STRING.self))) })
+        extendedKeyUsage = unsafe reader.read(
+            NID_ext_key_usage, "extended key usage", { unsafe EXTENDED_KEY_USAGE_free(OpaquePointer($0)) },
+            { usages in
+                unsafe ASN1Value.elements(OpaquePointer(usages)).map {
+                    unsafe ASN1Value.dotted(OpaquePointer($0))
+                }
+            })
+        policies =
+            unsafe reader.read(
+                NID_certificate_policies, "certificate policies",
+                { unsafe CERTIFICATEPOLICIES_free(OpaquePointer($0)) },
+                { policies in
+                    unsafe ASN1Value.elements(OpaquePointer(policies)).map {
+                        unsafe ASN1Value.dotted($0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
+                    }
+                }) ?? []
+        subjectAlternativeNames =
+            unsafe reader.read(
+                NID_subject_alt_name, "subject alternative name",
+                { unsafe GENERAL_NAMES_free(OpaquePointer($0)) },
+                { names in
+                    unsafe ASN1Value.elements(OpaquePointer(names)).map {
+                        unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
+                    }
+                }) ?? []
+        subjectKeyIdentifier = unsafe reader.read(
+            NID_subject_key_identifier, "subject key identifier",
+            { unsafe ASN1_OCTET_STRING_free($0.assumingMemoryBound(to: ASN1_OCTET_STRING.self)) },
+            { unsafe ASN1Value.octets($0.assumingMemoryBound(to: ASN1_STRING.self)) })
+        let authority: [UInt8]?? = unsafe reader.read(
+            NID_authority_key_identifier, "authority key identifier",
+            { unsafe AUTHORITY_KEYID_free($0.assumingMemoryBound(to: AUTHORITY_KEYID.self)) },
+            { identifier in
+                let keyid = unsafe identifier.assumingMemoryBound(to: AUTHORITY_KEYID.self).pointee.keyid
+                return unsafe keyid.map { unsafe ASN1Value.octets($0) }
+            })
+        authorityKeyIdentifier = authority ?? nil
+        isCertificateAuthority =
+            unsafe reader.read(
+                NID_basic_constraints, "basic constraints",
+                { unsafe BASIC_CONSTRAINTS_free($0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self)) },
+                { unsafe $0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self).pointee.ca != 0 }) ?? false
+        self.defects = unsafe defects + reader.defects
+        OpenSSLError.discardQueue()
+    }
+
+    private static func date(
+        _ time: UnsafePointer<ASN1_TIME>?, _ place: String, _ defects: inout [String]
+    ) -> Date {
+        if let date = unsafe ASN1Value.date(time) { return date }
+        defects.append("The \(place) is no time.")
+        return .distantPast
+    }
+
+    private static func algorithmName(_ identifier: CInt, _ certificate: OpaquePointer) -> String {
+        if identifier != NID_undef, let name = unsafe OBJ_nid2ln(identifier) {
+            return unsafe String(cString: name)
+        }
+        var object: OpaquePointer?
+        unsafe X509_ALGOR_get0(&object, nil, nil, X509_get0_tbs_sigalg(certificate))
+        return unsafe ASN1Value.dotted(object)
+    }
+}
+
+/// Decodes extensions of one certificate one by one and notes those that cannot be.
+///
+/// The certificate stays its owner's and must outlive this value.
+@unsafe private struct ExtensionReader {
+    private let certificate: OpaquePointer
+    private(set) var defects: [String] = []
+
+    init(_ certificate: OpaquePointer) {
+        unsafe self.certificate = certificate
+    }
+
+    /// What `read` makes of the extension `identifier`; nil where it is absent, there twice or undecodable.
+    mutating func read<Value>(
+        _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,
+        _ read: (UnsafeMutableRawPointer) -> Value
+    ) -> Value? {
+        var critical: CInt = 0
+        guard let value = unsafe X509_get_ext_d2i(certificate, identifier, &critical, nil) else {
+            // -1 is absence, -2 is more than one of them (X509V3_get_d2i(3)).
+            if critical == -2 {
+                unsafe defects.append("There is more than one \(name) extension.")
+            } else if critical >= 0 {
+                unsafe defects.append("The \(name) extension cannot be decoded.")
+            }
+            return nil
+        }
+        defer { unsafe free(value) }
+        return unsafe read(value)
+    }
+}

@@ -1,0 +1,118 @@
+internal import COpenSSL
+
+/// A certificate with its private key, able to sign other certificates and revocation lists.
+///
+/// It does not ask whether the certificate allows that, for the sake of test material.
+package struct CertificateIssuer: Sendable {
+    /// The issuer's certificate: its subject becomes the issuer of what is signed.
+    package let certificate: Certificate
+    /// The key that signs.
+    package let privateKey: PrivateKey
+
+    /// An issuer from a certificate and a key, which need not match.
+    package init(certificate: Certificate, privateKey: PrivateKey) {
+        self.certificate = certificate
+        self.privateKey = privateKey
+    }
+
+    /// An issuer with a self-signed certificate, such as a root.
+    ///
+    /// Without a `digest` the signature takes the one that goes with the key.
+    ///
+    /// - Throws: `unencodable`, `unsignable`.
+    package init(
+        selfSigned template: CertificateTemplate, privateKey: PrivateKey, digest: SignatureDigest? = nil
+    ) throws(CertificateError) {
+        certificate = unsafe try privateKey.withPointer { (key: OpaquePointer) throws(CertificateError) in
+            unsafe try Self.issue(template, to: key, issuer: nil, signingWith: privateKey, digest)
+        }
+        self.privateKey = privateKey
+    }
+
+    /// A certificate of the template's contents for the public half of `subjectKey`.
+    ///
+    /// Without a `digest` the signature takes the one that goes with the issuer's key.
+    ///
+    /// - Throws: `unencodable`, `unsignable`.
+    package func issue(
+        _ template: CertificateTemplate, to subjectKey: PrivateKey, digest: SignatureDigest? = nil
+    ) throws(CertificateError) -> Certificate {
+        unsafe try subjectKey.withPointer { (key: OpaquePointer) throws(CertificateError) in
+            unsafe try Self.issue(template, to: key, issuer: certificate, signingWith: privateKey, digest)
+        }
+    }
+
+    /// A certificate of the template's contents for `subjectKey`.
+    ///
+    /// Without a `digest` the signature takes the one that goes with the issuer's key.
+    ///
+    /// - Throws: `unsupportedKey` for a public key that OpenSSL cannot load, `unencodable`, `unsignable`.
+    package func issue(
+        _ template: CertificateTemplate, to subjectKey: PublicKey, digest: SignatureDigest? = nil
+    ) throws(CertificateError) -> Certificate {
+        let result: Result<Certificate, CertificateError> = unsafe subjectKey.withPointer { key in
+            Result { () throws(CertificateError) in
+                guard let key = unsafe key else {
+                    throw CertificateError(
+                        .unsupportedKey(oid: subjectKey.type.name), "the public key cannot be loaded")
+                }
+                return unsafe try Self.issue(
+                    template, to: key, issuer: certificate, signingWith: privateKey, digest)
+            }
+        }
+        return try result.get()
+    }
+
+    private static func issue(
+        _ template: CertificateTemplate, to subjectKey: OpaquePointer, issuer: Certificate?,
+        signingWith privateKey: PrivateKey, _ digest: SignatureDigest?
+    ) throws(CertificateError) -> Certificate {
+        guard let certificate = unsafe X509_new_ex(LibraryContext.standard.pointer, nil) else {
+            throw .draining(.unsignable, "making a certificate")
+        }
+        defer { unsafe X509_free(certificate) }
+        unsafe X509_set_version(certificate, CLong(X509_VERSION_3))
+        let serial = unsafe try ASN1Value.integer(
+            template.serialNumber, isNegative: template.isSerialNegative)
+        defer { unsafe ASN1_INTEGER_free(serial) }
+        unsafe X509_set_serialNumber(certificate, serial)
+        let notBefore = unsafe try ASN1Value.time(template.notBefore)
+        defer { unsafe ASN1_TIME_free(notBefore) }
+        unsafe X509_set1_notBefore(certificate, notBefore)
+        let notAfter = unsafe try ASN1Value.time(template.notAfter)
+        defer { unsafe ASN1_TIME_free(notAfter) }
+        unsafe X509_set1_notAfter(certificate, notAfter)
+        unsafe try template.subject.withPointer { (name: OpaquePointer) throws(CertificateError) in
+            unsafe _ = X509_set_subject_name(certificate, name)
+        }
+        let issuerName = issuer?.subject ?? template.subject
+        unsafe try issuerName.withPointer { (name: OpaquePointer) throws(CertificateError) in
+            unsafe _ = X509_set_issuer_name(certificate, name)
+        }
+        guard unsafe X509_set_pubkey(certificate, subjectKey) == 1 else {
+            throw .draining(.unencodable, "writing the public key")
+        }
+        let subjectOctets = unsafe ASN1Value.octets(X509_get0_pubkey_bitstr(certificate))
+        let authority = issuer.map { $0.subjectKeyIdentifier ?? $0.publicKey.keyIdentifier }
+        let encoded = try template.encodedExtensions(
+            subjectIdentifier: Digest.sha1(subjectOctets), authorityIdentifier: authority)
+        let added = unsafe encoded.pointers.allSatisfy { unsafe X509_add_ext(certificate, $0, -1) == 1 }
+        guard added else { throw .draining(.unencodable, "adding an extension") }
+        let digest = digest ?? .standard(for: privateKey.type)
+        let signed = unsafe privateKey.withPointer { unsafe X509_sign(certificate, $0, digest?.pointer) }
+        guard signed > 0 else { throw .draining(.unsignable, "signing a certificate") }
+        return try Certificate(der: unsafe ASN1Value.der(certificate) { unsafe i2d_X509($0, $1) })
+    }
+}
+
+extension SignatureDigest {
+    /// The C digest (`EVP_MD`), a constant of the library.
+    var pointer: OpaquePointer? {
+        switch self {
+        case .sha1: unsafe EVP_sha1()
+        case .sha256: unsafe EVP_sha256()
+        case .sha384: unsafe EVP_sha384()
+        case .sha512: unsafe EVP_sha512()
+        }
+    }
+}

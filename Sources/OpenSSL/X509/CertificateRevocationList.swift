@@ -1,0 +1,173 @@
+internal import COpenSSL
+package import Foundation
+
+/// A certificate revocation list (RFC 5280 5), parsed once, beside its exact bytes.
+///
+/// Nothing is verified. Equality is equality of the DER.
+package struct CertificateRevocationList: Sendable {
+    /// One certificate on the list.
+    package struct Entry: Sendable, Hashable {
+        /// The magnitude of the certificate's serial number, big-endian.
+        package let serialNumber: [UInt8]
+        /// When it was revoked; `Date.distantPast` where that is unreadable.
+        package let date: Date
+        /// Why (RFC 5280 5.3.1), such as 1 for a compromised key; nil where nothing is said.
+        package let reason: Int?
+
+        /// A revocation of the certificate with `serialNumber`.
+        package init(serialNumber: [UInt8], date: Date, reason: Int? = nil) {
+            self.serialNumber = serialNumber
+            self.date = date
+            self.reason = reason
+        }
+    }
+
+    /// The bytes it was parsed from.
+    package let der: [UInt8]
+    /// Who signed it.
+    package let issuer: DistinguishedName
+    /// When it was made; `Date.distantPast` where that is unreadable.
+    package let thisUpdate: Date
+    /// When the next one is due; nil where that is absent or unreadable.
+    package let nextUpdate: Date?
+    /// The list's own number, big-endian; nil where it has none.
+    package let number: [UInt8]?
+    /// The revoked certificates, in the order of the list.
+    package let entries: [Entry]
+
+    /// Parses the DER of one list.
+    ///
+    /// - Throws: `malformed` with OpenSSL's whole error queue, `trailingBytes`.
+    package init(der: [UInt8]) throws(CertificateError) {
+        let list = unsafe try Self.decode(der)
+        defer { unsafe X509_CRL_free(list) }
+        self.der = der
+        issuer = unsafe DistinguishedName(reading: X509_CRL_get_issuer(list))
+        thisUpdate = unsafe ASN1Value.date(X509_CRL_get0_lastUpdate(list)) ?? .distantPast
+        nextUpdate = unsafe ASN1Value.date(X509_CRL_get0_nextUpdate(list))
+        number = unsafe X509_CRL_get_ext_d2i(list, NID_crl_number, nil, nil).map { number in
+            let integer = unsafe number.assumingMemoryBound(to: ASN1_INTEGER.self)
+            defer { unsafe ASN1_INTEGER_free(integer) }
+            return unsafe ASN1Value.octets(integer)
+        }
+        entries = unsafe ASN1Value.elements(X509_CRL_get_REVOKED(list)).map {
+            unsafe Entry(reading: OpaquePointer($0))
+        }
+        OpenSSLError.discardQueue()
+    }
+
+    /// The lists of a PEM text in its order; blocks of other kinds and text round them are skipped.
+    ///
+    /// - Throws: `missing` where there is none, `malformed` or `trailingBytes` where one is damaged.
+    package static func pem(_ text: [UInt8]) throws(CertificateError) -> [CertificateRevocationList] {
+        let blocks = try PEM.blocks(text, labelled: ["X509 CRL"])
+        guard !blocks.isEmpty else {
+            throw CertificateError(.missing, "the text holds no revocation list in PEM")
+        }
+        var lists: [CertificateRevocationList] = []
+        for block in blocks { lists.append(try CertificateRevocationList(der: block.der)) }
+        return lists
+    }
+
+    /// The list as PEM, ending in a line feed.
+    package var pem: String { PEM.text("X509 CRL", der) }
+
+    /// A C list (`X509_CRL`), owned by the caller.
+    func makePointer() throws(CertificateError) -> OpaquePointer {
+        unsafe try Self.decode(der)
+    }
+
+    private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
+        unsafe try ASN1Value.decode(der, as: "a revocation list") {
+            unsafe d2i_X509_CRL(nil, $0, $1)
+        } free: {
+            unsafe X509_CRL_free($0)
+        }
+    }
+}
+
+extension CertificateRevocationList: Hashable {
+    package static func == (left: CertificateRevocationList, right: CertificateRevocationList) -> Bool {
+        left.der == right.der
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(der) }
+}
+
+extension CertificateRevocationList.Entry {
+    fileprivate init(reading entry: OpaquePointer) {
+        serialNumber = unsafe ASN1Value.octets(X509_REVOKED_get0_serialNumber(entry))
+        date = unsafe ASN1Value.date(X509_REVOKED_get0_revocationDate(entry)) ?? .distantPast
+        reason = unsafe X509_REVOKED_get_ext_d2i(entry, NID_crl_reason, nil, nil).map { reason in
+            let code = unsafe reason.assumingMemoryBound(to: ASN1_ENUMERATED.self)
+            defer { unsafe ASN1_ENUMERATED_free(code) }
+            return unsafe ASN1_ENUMERATED_get(code)
+        }
+    }
+
+    /// A C entry (`X509_REVOKED`), owned by the caller.
+    fileprivate func makePointer() throws(CertificateError) -> OpaquePointer {
+        let serial = unsafe try ASN1Value.integer(serialNumber)
+        defer { unsafe ASN1_INTEGER_free(serial) }
+        let time = unsafe try ASN1Value.time(date)
+        defer { unsafe ASN1_TIME_free(time) }
+        guard let entry = unsafe X509_REVOKED_new() else {
+            throw .draining(.unencodable, "writing a revocation")
+        }
+        unsafe X509_REVOKED_set_serialNumber(entry, serial)
+        unsafe X509_REVOKED_set_revocationDate(entry, time)
+        if let reason {
+            let code = unsafe ASN1_ENUMERATED_new()
+            defer { unsafe ASN1_ENUMERATED_free(code) }
+            unsafe ASN1_ENUMERATED_set(code, reason)
+            unsafe X509_REVOKED_add1_ext_i2d(entry, NID_crl_reason, code, 0, 0)
+        }
+        return unsafe entry
+    }
+}
+
+extension CertificateIssuer {
+    /// Signs a list of revoked certificates.
+    ///
+    /// The list is sorted by serial number. `number` is its own number, big-endian; parts of a second are
+    /// dropped from the times. Without a `digest` the signature takes the one that goes with the key.
+    ///
+    /// - Throws: `unencodable`, `unsignable`.
+    package func revocationList(
+        _ entries: [CertificateRevocationList.Entry], thisUpdate: Date, nextUpdate: Date?, number: [UInt8],
+        digest: SignatureDigest? = nil
+    ) throws(CertificateError) -> CertificateRevocationList {
+        guard let list = unsafe X509_CRL_new_ex(LibraryContext.standard.pointer, nil) else {
+            throw .draining(.unsignable, "making a revocation list")
+        }
+        defer { unsafe X509_CRL_free(list) }
+        unsafe X509_CRL_set_version(list, CLong(X509_CRL_VERSION_2))
+        unsafe try certificate.subject.withPointer { (name: OpaquePointer) throws(CertificateError) in
+            unsafe _ = X509_CRL_set_issuer_name(list, name)
+        }
+        let made = unsafe try ASN1Value.time(thisUpdate)
+        defer { unsafe ASN1_TIME_free(made) }
+        unsafe X509_CRL_set1_lastUpdate(list, made)
+        if let nextUpdate {
+            let due = unsafe try ASN1Value.time(nextUpdate)
+            defer { unsafe ASN1_TIME_free(due) }
+            unsafe X509_CRL_set1_nextUpdate(list, due)
+        }
+        for entry in entries { unsafe X509_CRL_add0_revoked(list, try entry.makePointer()) }
+        unsafe X509_CRL_sort(list)
+
+        let encoded = EncodedExtensions()
+        try encoded.addAuthorityKeyIdentifier(
+            certificate.subjectKeyIdentifier ?? certificate.publicKey.keyIdentifier)
+        let integer = unsafe try ASN1Value.integer(number)
+        defer { unsafe ASN1_INTEGER_free(integer) }
+        unsafe try encoded.add(NID_crl_number, isCritical: false, integer)
+        let added = unsafe encoded.pointers.allSatisfy { unsafe X509_CRL_add_ext(list, $0, -1) == 1 }
+        guard added else { throw .draining(.unencodable, "adding an extension") }
+
+        let digest = digest ?? .standard(for: privateKey.type)
+        let signed = unsafe privateKey.withPointer { unsafe X509_CRL_sign(list, $0, digest?.pointer) }
+        guard signed > 0 else { throw .draining(.unsignable, "signing a revocation list") }
+        return try CertificateRevocationList(der: unsafe ASN1Value.der(list) { unsafe i2d_X509_CRL($0, $1) })
+    }
+}

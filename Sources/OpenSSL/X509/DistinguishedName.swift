@@ -1,0 +1,173 @@
+internal import COpenSSL
+
+/// The name of a subject or an issuer (RFC 5280 4.1.2.4), with the exact bytes it came from.
+///
+/// Equality is equality of the DER, not RFC 5280's looser comparison.
+package struct DistinguishedName: Sendable {
+    /// One attribute of a name.
+    package struct Attribute: Sendable, Hashable {
+        /// The type: a dotted object identifier when read; when building also a name such as `CN`.
+        package let type: String
+        /// The value as text.
+        package let value: String
+
+        /// An attribute of `type` (dotted, or a name OpenSSL knows) with a text value.
+        package init(_ type: String, _ value: String) {
+            self.type = type
+            self.value = value
+        }
+    }
+
+    /// The encoding.
+    package let der: [UInt8]
+    /// The relative names in the order of the encoding (country first, by custom), each a set of attributes.
+    package let relativeNames: [[Attribute]]
+
+    /// A name from attributes, one to a relative name, in the order of the encoding.
+    ///
+    /// OpenSSL picks the string type that the attribute's definition asks for, otherwise UTF8String.
+    ///
+    /// - Throws: `unencodable` for unknown types, and values whose length or alphabet is wrong for the type.
+    package init(_ attributes: [Attribute]) throws(CertificateError) {
+        let name = unsafe X509_NAME_new()
+        defer { unsafe X509_NAME_free(name) }
+        // MBSTRING_UTF8, a macro that Swift does not import.
+        let utf8 = MBSTRING_FLAG
+        for attribute in attributes {
+            let value = Array(attribute.value.utf8)
+            let added = unsafe X509_NAME_add_entry_by_txt(
+                name, attribute.type, utf8, value, CInt(value.count), -1, 0)
+            guard added == 1 else {
+                throw .draining(.unencodable, "writing '\(attribute.value)' as \(attribute.type)")
+            }
+        }
+        unsafe self.init(reading: name)
+    }
+
+    /// A name from its encoding.
+    ///
+    /// - Throws: `malformed`, `trailingBytes`.
+    package init(der: [UInt8]) throws(CertificateError) {
+        let name = unsafe try ASN1Value.decode(der, as: "a name") {
+            unsafe d2i_X509_NAME(nil, $0, $1)
+        } free: {
+            unsafe X509_NAME_free($0)
+        }
+        defer { unsafe X509_NAME_free(name) }
+        unsafe self.init(reading: name)
+    }
+
+    /// Copies what a C name holds; the name stays its owner's.
+    init(reading name: OpaquePointer?) {
+        var encoding: UnsafePointer<UInt8>?
+        var count = 0
+        if unsafe X509_NAME_get0_der(name, &encoding, &count) == 1 {
+            der = unsafe Array(UnsafeBufferPointer(start: encoding, count: count))
+        } else {
+            OpenSSLError.discardQueue()
+            der = []
+        }
+        var relativeNames: [[Attribute]] = []
+        var lastSet: CInt = -1
+        for index in unsafe 0..<max(0, X509_NAME_entry_count(name)) {
+            guard let entry = unsafe X509_NAME_get_entry(name, index) else { continue }
+            let attribute = unsafe Attribute(
+                ASN1Value.dotted(X509_NAME_ENTRY_get_object(entry)),
+                ASN1Value.text(X509_NAME_ENTRY_get_data(entry)))
+            let set = unsafe X509_NAME_ENTRY_set(entry)
+            if set == lastSet, !relativeNames.isEmpty {
+                relativeNames[relativeNames.count - 1].append(attribute)
+            } else {
+                relativeNames.append([attribute])
+            }
+            lastSet = set
+        }
+        self.relativeNames = relativeNames
+    }
+
+    /// A C name for the length of the call.
+    func withPointer<Result>(
+        _ body: (OpaquePointer) throws(CertificateError) -> Result
+    ) throws(CertificateError) -> Result {
+        let name = unsafe try ASN1Value.decode(der, as: "a name") {
+            unsafe d2i_X509_NAME(nil, $0, $1)
+        } free: {
+            unsafe X509_NAME_free($0)
+        }
+        defer { unsafe X509_NAME_free(name) }
+        return unsafe try body(name)
+    }
+
+    /// Whether the name has no attribute, as the subject of a certificate with a critical SAN may.
+    package var isEmpty: Bool { relativeNames.isEmpty }
+
+    /// The most specific common name, that is, the last one of the encoding.
+    package var commonName: String? { values(of: "2.5.4.3").last }
+
+    /// The values of every attribute of a type, given dotted, in the order of the encoding.
+    package func values(of type: String) -> [String] {
+        relativeNames.joined().filter { $0.type == type }.map(\.value)
+    }
+}
+
+extension DistinguishedName: Hashable {
+    package static func == (left: DistinguishedName, right: DistinguishedName) -> Bool {
+        left.der == right.der
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(der) }
+}
+
+extension DistinguishedName: CustomStringConvertible {
+    /// The name as RFC 4514 writes it, most specific part first, and as UTF-8: `CN=A.B.1,OU=PKI,C=US`.
+    ///
+    /// Types outside the RFC's table keep OpenSSL's short name where it has one.
+    package var description: String {
+        relativeNames.reversed()
+            .map { attributes in
+                attributes.map { "\(Self.shortName($0.type))=\(Self.escaped($0.value))" }.joined(
+                    separator: "+")
+            }
+            .joined(separator: ",")
+    }
+
+    private static func shortName(_ type: String) -> String {
+        switch type {
+        case "2.5.4.3": "CN"
+        case "2.5.4.6": "C"
+        case "2.5.4.7": "L"
+        case "2.5.4.8": "ST"
+        case "2.5.4.9": "STREET"
+        case "2.5.4.10": "O"
+        case "2.5.4.11": "OU"
+        case "0.9.2342.19200300.100.1.1": "UID"
+        case "0.9.2342.19200300.100.1.25": "DC"
+        default: otherShortName(type)
+        }
+    }
+
+    private static func otherShortName(_ type: String) -> String {
+        let nid = unsafe OBJ_txt2nid(type)
+        guard nid != NID_undef, let name = unsafe OBJ_nid2sn(nid) else {
+            OpenSSLError.discardQueue()
+            return type
+        }
+        return unsafe String(cString: name)
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        let scalars = value.unicodeScalars
+        for (offset, scalar) in scalars.enumerated() {
+            let isEdge = offset == 0 || offset == scalars.count - 1
+            switch scalar {
+            case ",", "+", "\"", "\\", "<", ">", ";": text += "\\"
+            case " " where isEdge: text += "\\"
+            case "#" where offset == 0: text += "\\"
+            default: break
+            }
+            text += String(scalar).escapingControls
+        }
+        return text
+    }
+}

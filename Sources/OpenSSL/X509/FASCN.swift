@@ -1,0 +1,105 @@
+/// The Federal Agency Smart Credential Number of a PIV card: 25 octets in the otherName
+/// 2.16.840.1.101.3.6.6.
+///
+/// The octets are 40 characters of five bits, four bits of a digit (lowest first) and one of odd parity:
+/// a start sentinel, nine fields with separators between the first six, an end sentinel, and a check
+/// character over all of them (TIG SCEPACS 2.3, section 6).
+package struct FASCN: Sendable, Hashable {
+    /// The digits of each field, in the order they are written.
+    package let fields: [String]
+
+    /// How many digits the fields have: agency, system, credential, series, issue, person, category,
+    /// organisation, association.
+    package static let fieldWidths = [4, 4, 6, 1, 1, 10, 1, 4, 1]
+
+    /// A number from its fields, agency code first.
+    ///
+    /// - Returns: nil unless there are nine fields, all digits, each of its own width.
+    package init?(fields: [String]) {
+        let fits = zip(fields, Self.fieldWidths).allSatisfy { field, width in
+            field.utf8.count == width && field.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+        guard fields.count == Self.fieldWidths.count, fits else { return nil }
+        self.fields = fields
+    }
+
+    /// A number from its 25 octets.
+    ///
+    /// - Returns: nil where the length, a sentinel, a parity bit or the check character is wrong.
+    package init?(octets: [UInt8]) {
+        guard octets.count == 25 else { return nil }
+        let characters = Self.characters(octets)
+        guard characters.allSatisfy({ Self.hasOddParity($0) }),
+            characters[39] == Self.check(characters.dropLast())
+        else { return nil }
+        var fields: [String] = []
+        var rest = characters.dropLast()[...]
+        guard rest.popFirst() == Self.start else { return nil }
+        for (index, width) in Self.fieldWidths.enumerated() {
+            let digits = rest.prefix(width).compactMap(Self.digit)
+            guard digits.count == width else { return nil }
+            fields.append(digits.map(String.init).joined())
+            rest = rest.dropFirst(width)
+            if index < 5, rest.popFirst() != Self.separator { return nil }
+        }
+        guard rest.popFirst() == Self.end, rest.isEmpty else { return nil }
+        self.fields = fields
+    }
+
+    /// The 25 octets, parity and check character included.
+    package var octets: [UInt8] {
+        var characters = [Self.start]
+        for (index, field) in fields.enumerated() {
+            characters += field.utf8.map { Self.character($0 - 0x30) }
+            if index < 5 { characters.append(Self.separator) }
+        }
+        characters.append(Self.end)
+        characters.append(Self.check(characters))
+        var octets = [UInt8](repeating: 0, count: 25)
+        for (index, character) in characters.enumerated() {
+            for bit in 0..<5 where character & (0x10 >> UInt8(bit)) != 0 {
+                let position = index * 5 + bit
+                octets[position / 8] |= 0x80 >> UInt8(position % 8)
+            }
+        }
+        return octets
+    }
+
+    /// The person's number (for DoD the EDIPI), ten digits.
+    package var personIdentifier: String { fields[5] }
+
+    // Five bits as they stand in the encoding, the first one highest.
+    private static let start: UInt8 = 0b11010
+    private static let separator: UInt8 = 0b10110
+    private static let end: UInt8 = 0b11111
+
+    private static func characters(_ octets: [UInt8]) -> [UInt8] {
+        (0..<octets.count * 8 / 5).map { index in
+            (0..<5).reduce(0) { character, bit in
+                let position = index * 5 + bit
+                return character << 1 | octets[position / 8] >> UInt8(7 - position % 8) & 1
+            }
+        }
+    }
+
+    private static func character(_ digit: UInt8) -> UInt8 {
+        let reversed = (0..<4).reduce(UInt8(0)) { $0 << 1 | digit >> UInt8($1) & 1 }
+        return reversed << 1 | (hasOddParity(reversed) ? 0 : 1)
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        (0...9).first { self.character($0) == character }
+    }
+
+    private static func hasOddParity(_ value: UInt8) -> Bool { value.nonzeroBitCount % 2 == 1 }
+
+    private static func check(_ characters: some Sequence<UInt8>) -> UInt8 {
+        let columns = characters.reduce(0, ^) >> 1
+        return columns << 1 | (hasOddParity(columns) ? 0 : 1)
+    }
+}
+
+extension FASCN: CustomStringConvertible {
+    /// The fields with hyphens between them: `9700-1618-033303-0-0-1381224291-1-9700-2`.
+    package var description: String { fields.joined(separator: "-") }
+}

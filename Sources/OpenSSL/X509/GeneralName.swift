@@ -1,0 +1,202 @@
+internal import COpenSSL
+internal import Foundation
+
+/// One name of a subject alternative name extension (RFC 5280 4.2.1.6).
+package enum GeneralName: Sendable, Hashable {
+    /// An e-mail address.
+    case rfc822Name(String)
+    /// A host name.
+    case dNSName(String)
+    /// A URI, such as a PIV card's `urn:uuid:`.
+    case uniformResourceIdentifier(String)
+    /// A distinguished name.
+    case directoryName(DistinguishedName)
+    /// An address of 4 or 16 octets; in a name constraint twice as many, the mask behind the address.
+    case iPAddress([UInt8])
+    /// A dotted object identifier.
+    case registeredID(String)
+    /// A name of another kind; `type` is a dotted object identifier.
+    case otherName(type: String, value: OtherNameValue)
+    /// An X.400 address or EDI party name, kept as it is encoded.
+    case other(der: [UInt8])
+
+    /// The type of a user principal name, whose value is a UTF8String.
+    package static let userPrincipalNameType = "1.3.6.1.4.1.311.20.2.3"
+    /// The type of a FASC-N, whose value is an OCTET STRING.
+    package static let fascnType = "2.16.840.1.101.3.6.6"
+
+    /// A user principal name such as `5557779001@mil`.
+    package static func userPrincipalName(_ name: String) -> GeneralName {
+        .otherName(type: userPrincipalNameType, value: .utf8String(name))
+    }
+
+    /// The number of a PIV card.
+    package static func fascn(_ number: FASCN) -> GeneralName {
+        .otherName(type: fascnType, value: .octetString(number.octets))
+    }
+}
+
+/// The value of an otherName, by the ASN.1 type it has.
+package enum OtherNameValue: Sendable, Hashable {
+    /// A UTF8String.
+    case utf8String(String)
+    /// An OCTET STRING.
+    case octetString([UInt8])
+    /// Anything else, as it is encoded.
+    case other(der: [UInt8])
+}
+
+extension GeneralName: CustomStringConvertible {
+    /// The kind, a colon, and the name made readable: `UPN:5557779001@mil`, `FASC-N:9700-1618-…`.
+    ///
+    /// Control characters are escaped. A FASC-N that is damaged shows its octets and says so.
+    package var description: String {
+        switch self {
+        case .rfc822Name(let name): "email:" + name.escapingControls
+        case .dNSName(let name): "DNS:" + name.escapingControls
+        case .uniformResourceIdentifier(let name): "URI:" + name.escapingControls
+        case .directoryName(let name): "DirName:\(name)"
+        case .iPAddress(let octets): "IP:" + Self.address(octets)
+        case .registeredID(let identifier): "RID:" + identifier
+        case .otherName(Self.userPrincipalNameType, .utf8String(let name)): "UPN:" + name.escapingControls
+        case .otherName(Self.fascnType, .octetString(let octets)):
+            "FASC-N:" + (FASCN(octets: octets)?.description ?? octets.upperHex + " (damaged)")
+        case .otherName(let type, .utf8String(let text)): "\(type):" + text.escapingControls
+        case .otherName(let type, .octetString(let octets)): "\(type):#" + octets.upperHex
+        case .otherName(let type, .other(let der)): "\(type):#" + der.upperHex
+        case .other(let der): "#" + der.upperHex
+        }
+    }
+
+    private static func address(_ octets: [UInt8]) -> String {
+        guard octets.count == 4 || octets.count == 16 else { return "#" + octets.upperHex }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = octets.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, octets, &text, socklen_t(text.count)) != nil else {
+            return "#" + octets.upperHex
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension GeneralName {
+    /// Copies what a C name holds; the name stays its owner's.
+    init(reading name: UnsafeMutablePointer<GENERAL_NAME>) {
+        var kind: CInt = -1
+        let value = unsafe GENERAL_NAME_get0_value(name, &kind)
+        let string = unsafe value.map { unsafe UnsafePointer($0.assumingMemoryBound(to: ASN1_STRING.self)) }
+        switch kind {
+        case GEN_EMAIL: self = unsafe .rfc822Name(ASN1Value.text(string))
+        case GEN_DNS: self = unsafe .dNSName(ASN1Value.text(string))
+        case GEN_URI: self = unsafe .uniformResourceIdentifier(ASN1Value.text(string))
+        case GEN_IPADD: self = unsafe .iPAddress(ASN1Value.octets(string))
+        case GEN_DIRNAME:
+            self = unsafe .directoryName(DistinguishedName(reading: value.map(OpaquePointer.init)))
+        case GEN_RID: self = unsafe .registeredID(ASN1Value.dotted(value.map(OpaquePointer.init)))
+        case GEN_OTHERNAME: self = unsafe Self.otherName(name)
+        default: self = unsafe .other(der: ASN1Value.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
+        }
+    }
+
+    private static func otherName(_ name: UnsafeMutablePointer<GENERAL_NAME>) -> GeneralName {
+        var type: OpaquePointer?
+        var value: UnsafeMutablePointer<ASN1_TYPE>?
+        guard unsafe GENERAL_NAME_get0_otherName(name, &type, &value) == 1, let value = unsafe value else {
+            return unsafe .other(der: ASN1Value.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
+        }
+        let string = unsafe UnsafePointer(value.pointee.value.asn1_string)
+        let content: OtherNameValue =
+            switch unsafe value.pointee.type {
+            case V_ASN1_UTF8STRING: unsafe .utf8String(ASN1Value.text(string))
+            case V_ASN1_OCTET_STRING: unsafe .octetString(ASN1Value.octets(string))
+            default: unsafe .other(der: ASN1Value.der(value) { unsafe i2d_ASN1_TYPE($0, $1) })
+            }
+        return unsafe .otherName(type: ASN1Value.dotted(type), value: content)
+    }
+
+    /// A C name with the same contents, owned by the caller.
+    ///
+    /// - Throws: `unencodable` for text that is not ASCII where ASCII is asked for, object identifiers that
+    ///   are none, and DER that does not decode.
+    func makePointer() throws(CertificateError) -> UnsafeMutablePointer<GENERAL_NAME> {
+        if case .other(let der) = self {
+            return unsafe try ASN1Value.decode(der, as: "a general name") {
+                unsafe d2i_GENERAL_NAME(nil, $0, $1)
+            } free: {
+                unsafe GENERAL_NAME_free($0)
+            }
+        }
+        guard let name = unsafe GENERAL_NAME_new() else { throw .draining(.unencodable, "writing a name") }
+        do throws(CertificateError) {
+            unsafe try fill(name)
+        } catch {
+            unsafe GENERAL_NAME_free(name)
+            throw error
+        }
+        return unsafe name
+    }
+
+    private func fill(_ name: UnsafeMutablePointer<GENERAL_NAME>) throws(CertificateError) {
+        switch self {
+        case .rfc822Name(let text): unsafe GENERAL_NAME_set0_value(name, GEN_EMAIL, try Self.ascii(text))
+        case .dNSName(let text): unsafe GENERAL_NAME_set0_value(name, GEN_DNS, try Self.ascii(text))
+        case .uniformResourceIdentifier(let text):
+            unsafe GENERAL_NAME_set0_value(name, GEN_URI, try Self.ascii(text))
+        case .iPAddress(let octets):
+            let address = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
+            unsafe GENERAL_NAME_set0_value(name, GEN_IPADD, address)
+        case .registeredID(let identifier):
+            let object = unsafe try ASN1Value.object(identifier)
+            unsafe GENERAL_NAME_set0_value(name, GEN_RID, UnsafeMutableRawPointer(object))
+        case .directoryName(let directory):
+            unsafe try directory.withPointer { (pointer: OpaquePointer) throws(CertificateError) in
+                unsafe GENERAL_NAME_set0_value(
+                    name, GEN_DIRNAME, X509_NAME_dup(pointer).map(UnsafeMutableRawPointer.init))
+            }
+        case .otherName(let type, let content):
+            let value = unsafe try content.makePointer()
+            do throws(CertificateError) {
+                unsafe GENERAL_NAME_set0_othername(name, try ASN1Value.object(type), value)
+            } catch {
+                unsafe ASN1_TYPE_free(value)
+                throw error
+            }
+        case .other: break
+        }
+    }
+
+    private static func ascii(_ text: String) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw CertificateError(.unencodable, "'\(text.escapingControls)' is not ASCII")
+        }
+        return unsafe try ASN1Value.string(V_ASN1_IA5STRING, text.utf8)
+    }
+}
+
+extension OtherNameValue {
+    fileprivate func makePointer() throws(CertificateError) -> UnsafeMutablePointer<ASN1_TYPE> {
+        if case .other(let der) = self {
+            return unsafe try ASN1Value.decode(der, as: "an otherName's value") {
+                unsafe d2i_ASN1_TYPE(nil, $0, $1)
+            } free: {
+                unsafe ASN1_TYPE_free($0)
+            }
+        }
+        guard let value = unsafe ASN1_TYPE_new() else { throw .draining(.unencodable, "writing a value") }
+        do throws(CertificateError) {
+            switch self {
+            case .utf8String(let text):
+                let string = unsafe try ASN1Value.string(V_ASN1_UTF8STRING, text.utf8)
+                unsafe ASN1_TYPE_set(value, V_ASN1_UTF8STRING, string)
+            case .octetString(let octets):
+                let string = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
+                unsafe ASN1_TYPE_set(value, V_ASN1_OCTET_STRING, string)
+            case .other: break
+            }
+        } catch {
+            unsafe ASN1_TYPE_free(value)
+            throw error
+        }
+        return unsafe value
+    }
+}

@@ -1,0 +1,199 @@
+internal import COpenSSL
+
+/// A private key that OpenSSL has loaded.
+///
+/// Copies share one key, which OpenSSL wipes when the last of them goes. The key never leaves but through
+/// ``pkcs8()``.
+package struct PrivateKey: Sendable {
+    /// The kind of key.
+    package let type: KeyType
+    /// The key's size in bits.
+    package let bits: Int
+
+    private let key: Key
+
+    /// Makes a new key from the system's random source.
+    ///
+    /// - Throws: `OpenSSLError` where OpenSSL refuses, as for RSA below 512 bits.
+    package static func generate(_ algorithm: KeyAlgorithm) throws(OpenSSLError) -> PrivateKey {
+        let operation = "generating a key (\(algorithm.rawValue))"
+        let name = if case .rsa = algorithm { "RSA" } else { "EC" }
+        let context = unsafe EVP_PKEY_CTX_new_from_name(LibraryContext.standard.pointer, name, nil)
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard unsafe EVP_PKEY_keygen_init(context) == 1,
+            unsafe algorithm.configure(context),
+            unsafe EVP_PKEY_generate(context, &key) == 1, let key = unsafe key
+        else { throw OpenSSLError.draining(operation) }
+        return unsafe PrivateKey(adopting: key)
+    }
+
+    /// A key from unencrypted PKCS #8 (RFC 5958): RSA, EC, Ed25519, Ed448, X25519, X448, DSA and whatever
+    /// else OpenSSL's default provider loads.
+    ///
+    /// - Throws: `unsupportedKey` with the algorithm's or the curve's object identifier, `malformedKey`
+    ///   where a known kind of key has wrong contents, `malformed` and `trailingBytes` where the structure
+    ///   itself is wrong.
+    package init(pkcs8: SecretBytes) throws(CertificateError) {
+        let (info, left) = unsafe pkcs8.withUnsafeBytes { bytes -> (OpaquePointer?, Int) in
+            guard let start = bytes.baseAddress else { return (nil, 0) }
+            var cursor: UnsafePointer<UInt8>? = unsafe start.assumingMemoryBound(to: UInt8.self)
+            let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, bytes.count)
+            return unsafe (info, bytes.count - (cursor.map { unsafe UnsafeRawPointer($0) - start } ?? 0))
+        }
+        // Freeing it wipes the key's octets.
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+        guard let info = unsafe info else { throw .draining(.malformed, "decoding a private key") }
+        guard left == 0 else {
+            throw CertificateError(.trailingBytes, "\(left) bytes follow a private key")
+        }
+        guard let key = unsafe EVP_PKCS82PKEY_ex(info, LibraryContext.standard.pointer, nil) else {
+            throw unsafe Self.refusal(info)
+        }
+        unsafe self.init(adopting: key)
+    }
+
+    /// Takes a C key (`EVP_PKEY`) over; it is freed with the last copy of this value.
+    init(adopting key: OpaquePointer) {
+        type = unsafe Self.type(key)
+        bits = unsafe max(0, Int(EVP_PKEY_get_bits(key)))
+        self.key = unsafe Key(key)
+    }
+
+    /// The key as unencrypted PKCS #8 (RFC 5958).
+    ///
+    /// - Throws: `OpenSSLError` where OpenSSL cannot write the key.
+    package func pkcs8() throws(OpenSSLError) -> SecretBytes {
+        unsafe try withPointer { (key: OpaquePointer) throws(OpenSSLError) -> SecretBytes in
+            let info = unsafe EVP_PKEY2PKCS8(key)
+            defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+            let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
+            guard unsafe info != nil, count > 0 else { throw OpenSSLError.draining("writing a private key") }
+            return unsafe SecretBytes(capacity: Int(count)) { output in
+                var cursor = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                return unsafe Int(i2d_PKCS8_PRIV_KEY_INFO(info, &cursor))
+            }
+        }
+    }
+
+    /// The public half, made anew at each call.
+    package var publicKey: PublicKey {
+        unsafe withPointer { key in
+            var wrapped: OpaquePointer?
+            unsafe X509_PUBKEY_set(&wrapped, key)
+            defer { unsafe X509_PUBKEY_free(wrapped) }
+            return unsafe PublicKey(reading: wrapped)
+        }
+    }
+
+    /// Whether the certificate holds this key's public half.
+    ///
+    /// The keys are compared, not their encodings: RSA with and without parameters, and compressed and
+    /// uncompressed points, are the same key.
+    package func matches(_ certificate: Certificate) -> Bool {
+        matches(certificate.publicKey)
+    }
+
+    /// Whether `publicKey` is this key's public half.
+    package func matches(_ publicKey: PublicKey) -> Bool {
+        let isEqual = unsafe publicKey.withPointer { theirs in
+            guard let theirs = unsafe theirs else { return false }
+            return unsafe withPointer { unsafe EVP_PKEY_eq($0, theirs) == 1 }
+        }
+        OpenSSLError.discardQueue()
+        return isEqual
+    }
+
+    /// The C key (`EVP_PKEY`) for the length of the call; it must not be changed.
+    func withPointer<Result, Failure: Error>(
+        _ body: (OpaquePointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withExtendedLifetime(key) { () throws(Failure) -> Result in
+            unsafe try body(key.raw)
+        }
+    }
+
+    private static func type(_ key: OpaquePointer) -> KeyType {
+        switch unsafe EVP_PKEY_get_base_id(key) {
+        case NID_rsaEncryption: return .rsa
+        case NID_X9_62_id_ecPublicKey, NID_sm2: return unsafe .ec(curve: curve(key))
+        case NID_ED25519: return .ed25519
+        case NID_ED448: return .ed448
+        case NID_X25519: return .x25519
+        case NID_X448: return .x448
+        case NID_dsa: return .dsa
+        case let identifier: return unsafe .other(ASN1Value.dotted(OBJ_nid2obj(identifier)))
+        }
+    }
+
+    private static func curve(_ key: OpaquePointer) -> String {
+        let capacity = 80
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer -> String in
+            var count = 0
+            guard unsafe EVP_PKEY_get_group_name(key, buffer.baseAddress, capacity, &count) == 1,
+                let name = buffer.baseAddress
+            else {
+                OpenSSLError.discardQueue()
+                return "explicit"
+            }
+            return unsafe String(cString: EC_curve_nid2nist(OBJ_sn2nid(name)) ?? UnsafePointer(name))
+        }
+    }
+
+    private static func refusal(_ info: OpaquePointer) -> CertificateError {
+        let cause = OpenSSLError.draining("loading a private key")
+        var algorithm: OpaquePointer?
+        var parameters: UnsafePointer<X509_ALGOR>?
+        var curve: UnsafeRawPointer?
+        var curveType: CInt = 0
+        unsafe PKCS8_pkey_get0(&algorithm, nil, nil, &parameters, info)
+        unsafe X509_ALGOR_get0(nil, &curveType, &curve, parameters)
+        let identifier = unsafe OBJ_obj2nid(algorithm)
+        guard knownTypes.contains(identifier) else {
+            let oid = unsafe ASN1Value.dotted(algorithm)
+            return CertificateError(
+                .unsupportedKey(oid: oid), "private keys of \(oid) are not supported", cause: cause)
+        }
+        if identifier == NID_X9_62_id_ecPublicKey, curveType == V_ASN1_OBJECT {
+            let group = unsafe EC_GROUP_new_by_curve_name(OBJ_obj2nid(curve.map(OpaquePointer.init)))
+            defer { unsafe EC_GROUP_free(group) }
+            if unsafe group == nil {
+                OpenSSLError.discardQueue()
+                let oid = unsafe ASN1Value.dotted(curve.map(OpaquePointer.init))
+                return CertificateError(
+                    .unsupportedKey(oid: oid), "private keys on the curve \(oid) are not supported",
+                    cause: cause)
+            }
+        }
+        return CertificateError(.malformedKey, "a private key has wrong contents", cause: cause)
+    }
+
+    private static let knownTypes: Set<CInt> = [
+        NID_rsaEncryption, NID_rsassaPss, NID_X9_62_id_ecPublicKey, NID_ED25519, NID_ED448, NID_X25519,
+        NID_X448, NID_dsa, NID_dhKeyAgreement, NID_dhpublicnumber,
+    ]
+
+    /// The key itself, freed and wiped by the end.
+    ///
+    /// `@unchecked Sendable`: `raw` never changes and nothing here changes what it points at. An `EVP_PKEY`
+    /// that is only read may be used from several threads (openssl-threads(7)): what OpenSSL fills in later,
+    /// exports to other providers and RSA blinding, it guards with locks of its own.
+    @safe private final class Key: @unchecked Sendable {
+        let raw: OpaquePointer
+
+        init(_ raw: OpaquePointer) {
+            unsafe self.raw = raw
+        }
+
+        deinit {
+            unsafe EVP_PKEY_free(raw)
+        }
+    }
+}
+
+extension PrivateKey: CustomStringConvertible, CustomReflectable {
+    /// The kind and size only.
+    package var description: String { "\(type.name) private key, \(bits) bits" }
+    /// Shows no child.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@Suite("An issuer")
+struct IssuingTests {
+    @Test("signs with the digest that goes with its key, or the one asked for")
+    func digests() throws {
+        let rsa = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: TestPKI.rsaKey)
+        let p384 = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: .generate(.p384))
+        let ed25519 = try CertificateIssuer(
+            selfSigned: TestPKI.template(),
+            privateKey: PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8)))
+        let sha1 = try rsa.issue(TestPKI.template(), to: TestPKI.leafKey, digest: .sha1)
+        #expect(rsa.certificate.signatureAlgorithm == "sha256WithRSAEncryption")
+        #expect(p384.certificate.signatureAlgorithm == "ecdsa-with-SHA384")
+        #expect(ed25519.certificate.signatureAlgorithm == "ED25519")
+        #expect(sha1.signatureAlgorithm == "sha1WithRSAEncryption")
+    }
+
+    @Test("certifies a public key alone")
+    func publicKeyOnly() throws {
+        let certificate = try TestPKI.root.issue(TestPKI.template(), to: TestPKI.leafKey.publicKey)
+        #expect(TestPKI.leafKey.matches(certificate))
+    }
+
+    @Test("writes the key identifiers it is told to")
+    func keyIdentifiers() throws {
+        let certificate = try TestPKI.leaf {
+            $0.subjectKeyIdentifier = .octets([1, 2])
+            $0.authorityKeyIdentifier = .octets([3])
+        }
+        #expect(certificate.subjectKeyIdentifier == [1, 2])
+        #expect(certificate.authorityKeyIdentifier == [3])
+        #expect(TestPKI.root.certificate.authorityKeyIdentifier == nil)
+        #expect(TestPKI.root.certificate.isCertificateAuthority)
+        #expect(TestPKI.root.certificate.isSelfIssued)
+    }
+
+    @Test(
+        "refuses what cannot be written",
+        arguments: [
+            TemplateChange { $0.notAfter = Date(timeIntervalSince1970: 253_402_300_800) },
+            TemplateChange { $0.notBefore = Date(timeIntervalSince1970: .infinity) },
+            TemplateChange { $0.policies = ["not an identifier"] },
+            TemplateChange { $0.extendedKeyUsage = [""] },
+            TemplateChange { $0.extensions = [CertificateExtension(oid: "x", value: [])] },
+            TemplateChange { $0.revocationListURLs = ["http://ä"] },
+        ])
+    func refusals(change: TemplateChange) {
+        #expect(throws: CertificateError(.unencodable, "")) { try TestPKI.leaf(change.apply) }
+    }
+
+    @Test("signs revocation lists that say what was put into them")
+    func revocationLists() throws {
+        let entries = [
+            CertificateRevocationList.Entry(serialNumber: [0x04, 0x8F], date: TestPKI.now, reason: 1),
+            CertificateRevocationList.Entry(serialNumber: [0x80, 0x01], date: TestPKI.start),
+        ]
+        let list = try TestPKI.root.revocationList(
+            entries, thisUpdate: TestPKI.now, nextUpdate: TestPKI.end, number: [0x12, 0x34])
+        #expect(list.issuer == TestPKI.root.certificate.subject)
+        #expect(list.entries == entries)
+        #expect(list.thisUpdate == TestPKI.now)
+        #expect(list.nextUpdate == TestPKI.end)
+        #expect(list.number == [0x12, 0x34])
+        #expect(try CertificateRevocationList.pem(Array(list.pem.utf8)) == [list])
+        #expect(try CertificateRevocationList(der: list.der).entries == entries)
+        #expect(throws: CertificateError(.trailingBytes, "")) {
+            try CertificateRevocationList(der: list.der + [0])
+        }
+        for count in 0..<list.der.count {
+            #expect(throws: CertificateError(.malformed, "")) {
+                try CertificateRevocationList(der: Array(list.der.prefix(count)))
+            }
+        }
+    }
+
+    @Test("signs an empty revocation list without an end")
+    func emptyRevocationList() throws {
+        let list = try TestPKI.root.revocationList([], thisUpdate: TestPKI.now, nextUpdate: nil, number: [1])
+        #expect(list.entries.isEmpty)
+        #expect(list.nextUpdate == nil)
+    }
+}

@@ -1,0 +1,131 @@
+import OpenSSL
+import Testing
+
+@Suite("A private key")
+struct KeyTests {
+    @Test("of every kind goes through PKCS #8 and back", arguments: SampleKeys.all)
+    func samples(sample: SampleKeys.Sample) throws {
+        let key = try PrivateKey(pkcs8: SecretBytes(sample.pkcs8))
+        #expect(key.type == sample.type)
+        #expect(key.bits == sample.bits)
+        #expect(key.publicKey.type == sample.type)
+        #expect(key.publicKey.bits == sample.bits)
+        let again = try PrivateKey(pkcs8: key.pkcs8())
+        #expect(again.publicKey == key.publicKey)
+        #expect(again.matches(key.publicKey))
+    }
+
+    @Test(
+        "can be made, and comes back from PKCS #8",
+        arguments: [
+            (.p256, .ec(curve: "P-256"), 256), (.p384, .ec(curve: "P-384"), 384),
+            (.rsa(bits: 2048), .rsa, 2048),
+        ] as [(KeyAlgorithm, KeyType, Int)])
+    func generated(algorithm: KeyAlgorithm, type: KeyType, bits: Int) throws {
+        let key = try PrivateKey.generate(algorithm)
+        #expect(key.type == type)
+        #expect(key.bits == bits)
+        #expect(try PrivateKey(pkcs8: key.pkcs8()).matches(key.publicKey))
+    }
+
+    @Test("that OpenSSL will not make is an error")
+    func impossible() {
+        #expect(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
+    }
+
+    @Test("matches its own certificate and no other")
+    func matches() throws {
+        let certificate = try TestPKI.leaf()
+        #expect(TestPKI.leafKey.matches(certificate))
+        #expect(!TestPKI.rootKey.matches(certificate))
+        #expect(!TestPKI.rsaKey.matches(certificate))
+    }
+
+    @Test(
+        "of an unknown kind is refused by its object identifier",
+        arguments: [
+            ("302e020100300506032b650704220420" + String(repeating: "11", count: 32), "1.3.101.7"),
+            // ML-DSA-44 with a seed.
+            (
+                "3034020100300b06096086480165030403110422" + "8020" + String(repeating: "22", count: 32),
+                "2.16.840.1.101.3.4.3.17"
+            ),
+            // An elliptic curve with the identifier 1.2.3.4.
+            (
+                "3025020100300e06072a8648ce3d020106032a03040410" + String(repeating: "33", count: 16),
+                "1.2.3.4"
+            ),
+        ])
+    func unsupported(hex: String, oid: String) {
+        #expect(throws: CertificateError(.unsupportedKey(oid: oid), "")) {
+            try PrivateKey(pkcs8: SecretBytes([UInt8](hex: hex)))
+        }
+    }
+
+    @Test("with wrong contents, cut off or with something behind it is refused")
+    func malformed() {
+        let bytes = SampleKeys.ed25519.pkcs8
+        let short = [UInt8](hex: "3010020100300506032b65700404") + [0x04, 0x02, 1, 2]
+        #expect(throws: CertificateError(.malformedKey, "")) { try PrivateKey(pkcs8: SecretBytes(short)) }
+        #expect(throws: CertificateError(.malformed, "")) {
+            try PrivateKey(pkcs8: SecretBytes(bytes.dropLast()))
+        }
+        #expect(throws: CertificateError(.malformed, "")) { try PrivateKey(pkcs8: SecretBytes([UInt8]())) }
+        #expect(throws: CertificateError(.trailingBytes, "")) {
+            try PrivateKey(pkcs8: SecretBytes(bytes + [0]))
+        }
+    }
+
+    @Test("shows nothing of itself")
+    func description() {
+        #expect("\(TestPKI.leafKey)" == "EC private key, 256 bits")
+        #expect(Mirror(reflecting: TestPKI.leafKey).children.isEmpty)
+    }
+
+    @Test("is made under the names that commands offer")
+    func algorithmNames() {
+        #expect(KeyAlgorithm.allCases.map(\.rawValue) == ["rsa2048", "rsa3072", "rsa4096", "p256", "p384"])
+        for algorithm in KeyAlgorithm.allCases {
+            #expect(KeyAlgorithm(rawValue: algorithm.rawValue) == algorithm)
+        }
+        #expect(KeyAlgorithm(rawValue: "rsa1024") == nil)
+    }
+
+    @Test(
+        "can do what its kind and the key usage allow",
+        arguments: [
+            (.rsa, nil, "decrypt sign unwrap"), (.rsa, .digitalSignature, "sign"),
+            (.rsa, .keyEncipherment, "decrypt unwrap"), (.rsa, .dataEncipherment, "decrypt"), (.rsa, [], ""),
+            (.ec(curve: "P-256"), nil, "sign derive"), (.ec(curve: "P-256"), .keyAgreement, "derive"),
+            (.ed25519, nil, "sign"), (.x25519, nil, "derive"), (.dsa, .keyEncipherment, ""),
+            (.other("1.2.3"), nil, ""),
+        ] as [(KeyType, KeyUsage?, String)])
+    func capabilities(type: KeyType, usage: KeyUsage?, text: String) {
+        let mine = KeyCapabilities(.private, type: type, usage: usage)
+        let theirs = KeyCapabilities(.public, type: type, usage: usage)
+        let flags = [
+            (mine.canDecrypt, "decrypt"), (mine.canSign, "sign"), (mine.canDerive, "derive"),
+            (mine.canUnwrap, "unwrap"),
+        ]
+        #expect(flags.filter(\.0).map(\.1).joined(separator: " ") == text)
+        #expect(mine.canDecrypt == theirs.canEncrypt && mine.canSign == theirs.canVerify)
+        #expect(mine.canUnwrap == theirs.canWrap && !theirs.canDerive)
+        #expect(!mine.canEncrypt && !mine.canVerify && !mine.canWrap)
+    }
+
+    @Test("has a public half that comes back from its encoding")
+    func publicKey() throws {
+        let key = TestPKI.rsaKey.publicKey
+        #expect(try PublicKey(spki: key.spki) == key)
+        #expect(key.keyIdentifier == Digest.sha1(key.keyOctets))
+        #expect(key.keyOctets.first == 0x30)
+        #expect(throws: CertificateError(.trailingBytes, "")) { try PublicKey(spki: key.spki + [0]) }
+    }
+
+    @Test("of NIST's new kinds has its name")
+    func names() {
+        #expect(KeyType.other("2.16.840.1.101.3.4.3.18").name == "ML-DSA-65")
+        #expect(KeyType.other("1.2.3.4").name == "1.2.3.4")
+        #expect(KeyType.ec(curve: "P-384").name == "EC")
+    }
+}

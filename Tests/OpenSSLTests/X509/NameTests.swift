@@ -1,0 +1,105 @@
+import OpenSSL
+import Testing
+
+@Suite("Names")
+struct NameTests {
+    @Test("are written as RFC 4514 does, most specific first")
+    func description() throws {
+        let name = try DistinguishedName([
+            .init("C", "US"), .init("DC", "example"), .init("O", "A, \"B\" + C"), .init("CN", " #x\\ "),
+        ])
+        #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
+    }
+
+    @Test("keep attributes outside the RFC's table by OpenSSL's name or number")
+    func otherAttributes() throws {
+        let name = try DistinguishedName([.init("serialNumber", "42"), .init("1.2.3.4.5", "Ünï 🎈")])
+        #expect(name.description == "1.2.3.4.5=Ünï 🎈,serialNumber=42")
+        #expect(name.values(of: "2.5.4.5") == ["42"])
+    }
+
+    @Test("come back from their encoding", arguments: [[], [DistinguishedName.Attribute("CN", "A.B.1")]])
+    func roundTrip(attributes: [DistinguishedName.Attribute]) throws {
+        let name = try DistinguishedName(attributes)
+        let decoded = try DistinguishedName(der: name.der)
+        #expect(decoded == name)
+        #expect(decoded.relativeNames == name.relativeNames)
+        #expect(name.isEmpty == attributes.isEmpty)
+    }
+
+    @Test(
+        "refuse what an attribute cannot hold",
+        arguments: [
+            DistinguishedName.Attribute("C", "USA"), .init("no such type", "x"),
+            .init("CN", String(repeating: "x", count: 65)),
+        ])
+    func refusals(attribute: DistinguishedName.Attribute) {
+        #expect(throws: CertificateError(.unencodable, "")) { try DistinguishedName([attribute]) }
+    }
+
+    @Test(
+        "of every kind are shown readably",
+        arguments: [
+            (.userPrincipalName("5557779001@mil"), "UPN:5557779001@mil"),
+            (
+                .otherName(
+                    type: GeneralName.fascnType,
+                    value: .octetString([UInt8](hex: "D13810D828AF2C1084246DA1685828AF0210848D84E739C3EB"))),
+                "FASC-N:4700-0257-000046-1-1-0257000046-1-9999-1"
+            ),
+            (.otherName(type: GeneralName.fascnType, value: .octetString([1, 2])), "FASC-N:0102 (damaged)"),
+            (.rfc822Name("a@b.example"), "email:a@b.example"), (.dNSName("b.example"), "DNS:b.example"),
+            (.uniformResourceIdentifier("urn:uuid:1"), "URI:urn:uuid:1"),
+            (.iPAddress([192, 0, 2, 1]), "IP:192.0.2.1"),
+            (.iPAddress([UInt8](repeating: 0, count: 15) + [1]), "IP:::1"), (.iPAddress([1]), "IP:#01"),
+            (.registeredID("1.2.3"), "RID:1.2.3"),
+            (.otherName(type: "1.2.3", value: .utf8String("x")), "1.2.3:x"),
+            (.otherName(type: "1.2.3", value: .other(der: [5, 0])), "1.2.3:#0500"),
+        ] as [(GeneralName, String)])
+    func generalNames(name: GeneralName, text: String) {
+        #expect(name.description == text)
+    }
+
+    @Test(
+        "that cannot be encoded are refused",
+        arguments: [
+            .rfc822Name("ä@b.example"), .registeredID("no"), .otherName(type: "no", value: .utf8String("x")),
+            .otherName(type: "1.2.3", value: .other(der: [0xFF])), .other(der: []),
+        ] as [GeneralName])
+    func unencodable(name: GeneralName) {
+        #expect(throws: CertificateError.self) { try TestPKI.leaf { $0.subjectAlternativeNames = [name] } }
+    }
+
+    @Test(
+        "with FASC-Ns come back from their octets",
+        arguments: [
+            (
+                "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0",
+                "9700-1618-033303-0-0-1381224291-1-9700-2"
+            ),
+            (
+                "D13810D828AF2C1084246DA1685828AF0210848D84E739C3EB",
+                "4700-0257-000046-1-1-0257000046-1-9999-1"
+            ),
+        ])
+    func fascn(hex: String, text: String) throws {
+        let octets = [UInt8](hex: hex)
+        let number = try #require(FASCN(octets: octets))
+        #expect(number.description == text)
+        #expect(number.octets == octets)
+        #expect(FASCN(fields: text.split(separator: "-").map(String.init)) == number)
+    }
+
+    @Test("with FASC-Ns notice every flipped bit")
+    func fascnDamage() {
+        let octets = [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")
+        for bit in 0..<200 {
+            var damaged = octets
+            damaged[bit / 8] ^= 0x80 >> UInt8(bit % 8)
+            #expect(FASCN(octets: damaged) == nil, "bit \(bit)")
+        }
+        #expect(FASCN(octets: []) == nil)
+        #expect(FASCN(fields: ["9700", "1618", "033303", "0", "0", "13812242917", "1", "9700", "2"]) == nil)
+        #expect(FASCN(fields: []) == nil)
+    }
+}

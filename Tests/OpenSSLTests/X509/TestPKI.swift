@@ -1,0 +1,91 @@
+import Foundation
+import OpenSSL
+
+/// Keys and certificates that the tests share; made once per run.
+enum TestPKI {
+    static let rootKey = key(.p256)
+    static let leafKey = key(.p256)
+    static let rsaKey = key(.rsa(bits: 2048))
+
+    /// 2024-12-03 00:00:00 UTC.
+    static let start = Date(timeIntervalSince1970: 1_733_184_000)
+    static let now = start + 86_400
+    static let end = start + 3 * 365 * 86_400
+
+    static let root = issuer("Test Root", pathLength: nil, under: nil)
+
+    static func key(_ algorithm: KeyAlgorithm) -> PrivateKey {
+        do { return try PrivateKey.generate(algorithm) } catch { preconditionFailure("\(error)") }
+    }
+
+    static func name(_ commonName: String) throws -> DistinguishedName {
+        try DistinguishedName([
+            .init("C", "US"), .init("O", "Test U.S. Government"), .init("OU", "PKI"), .init("CN", commonName),
+        ])
+    }
+
+    /// A template for an end entity; the serial number and times may be changed afterwards.
+    static func template(_ commonName: String = "DOE.JANE.5557779001") throws -> CertificateTemplate {
+        CertificateTemplate(
+            subject: try name(commonName), serialNumber: [0x04, 0x8F], notBefore: start, notAfter: end)
+    }
+
+    static func issuer(
+        _ commonName: String, pathLength: Int?, under parent: CertificateIssuer?, serial: [UInt8] = [1],
+        configure: (inout CertificateTemplate) -> Void = { _ in }
+    ) -> CertificateIssuer {
+        do {
+            var template = try template(commonName)
+            template.serialNumber = serial
+            template.notAfter = start + 20 * 365 * 86_400
+            template.basicConstraints = .init(isCertificateAuthority: true, pathLength: pathLength)
+            template.keyUsage = [.keyCertSign, .cRLSign]
+            configure(&template)
+            guard let parent else { return try CertificateIssuer(selfSigned: template, privateKey: rootKey) }
+            let key = key(.p256)
+            return CertificateIssuer(certificate: try parent.issue(template, to: key), privateKey: key)
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+
+    /// A certificate from the root for the shared leaf key.
+    static func leaf(_ configure: (inout CertificateTemplate) throws -> Void = { _ in }) throws -> Certificate
+    {
+        var template = try template()
+        try configure(&template)
+        return try root.issue(template, to: leafKey)
+    }
+}
+
+extension [UInt8] {
+    /// A copy in which the first `old` is `new`, of the same length; nil where there is no `old`.
+    func replacingFirst(_ old: [UInt8], with new: [UInt8]) -> [UInt8]? {
+        guard old.count == new.count, let start = firstRange(of: old)?.lowerBound else { return nil }
+        var copy = self
+        copy.replaceSubrange(start..<start + old.count, with: new)
+        return copy
+    }
+}
+
+/// A small generator with a seed, so that a failure can be repeated (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+/// One change to a template, as an argument of a test.
+struct TemplateChange: Sendable {
+    let apply: @Sendable (inout CertificateTemplate) -> Void
+
+    init(_ apply: @escaping @Sendable (inout CertificateTemplate) -> Void) { self.apply = apply }
+}
