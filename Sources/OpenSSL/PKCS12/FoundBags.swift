@@ -1,0 +1,83 @@
+/// The keys and certificates of a file before they are paired.
+struct FoundBags {
+    var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
+    var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
+
+    /// Pairs each certificate with the key whose public half it holds, and sorts the rest.
+    ///
+    /// The public key decides; localKeyID only says which of several certificates of one key comes first, and
+    /// tells a mismatch from a key that has no certificate. Writers that leave localKeyID out, or give every
+    /// bag the same, are read all the same.
+    func pair(into contents: inout PKCS12Contents) {
+        let certificates = distinctCertificates(&contents.notes)
+        var isPaired = [Bool](repeating: false, count: certificates.count)
+        for (key, attributes, place) in distinctKeys() {
+            let identifier = attributes.localKeyID
+            let matching = certificates.indices.filter {
+                !isPaired[$0] && key.isCertified(by: certificates[$0].certificate)
+            }
+            let named = matching.filter {
+                identifier != nil && certificates[$0].attributes.localKeyID == identifier
+            }
+            for index in named + matching.filter({ !named.contains($0) }) {
+                isPaired[index] = true
+                let (certificate, others) = certificates[index]
+                contents.identities.append(
+                    PKCS12Identity(
+                        certificate: certificate, privateKey: key,
+                        friendlyName: others.friendlyName ?? attributes.friendlyName,
+                        localKeyID: others.localKeyID ?? identifier,
+                        attributes: attributes.others
+                            + others.others.filter { !attributes.others.contains($0) }))
+            }
+            guard matching.isEmpty else { continue }
+            let isMismatched =
+                identifier != nil && certificates.contains { $0.attributes.localKeyID == identifier }
+            if isMismatched { contents.notes.append(.mismatchedKey(place: place)) }
+            contents.keys.append(
+                PKCS12Key(
+                    privateKey: key, friendlyName: attributes.friendlyName, localKeyID: identifier,
+                    isMismatched: isMismatched, attributes: attributes.others))
+        }
+        for (index, (certificate, attributes)) in certificates.enumerated() where !isPaired[index] {
+            contents.certificateEntries.append(
+                PKCS12CertificateEntry(
+                    certificate: certificate, friendlyName: attributes.friendlyName,
+                    localKeyID: attributes.localKeyID, isTrusted: attributes.isTrusted,
+                    attributes: attributes.others))
+        }
+    }
+
+    /// The certificates, each once; of several copies the one that has a localKeyID.
+    private func distinctCertificates(
+        _ notes: inout [PKCS12Note]
+    ) -> [(certificate: Certificate, attributes: BagAttributes)] {
+        var kept: [(certificate: Certificate, attributes: BagAttributes)] = []
+        for entry in certificates {
+            guard let index = kept.firstIndex(where: { $0.certificate == entry.certificate }) else {
+                kept.append(entry)
+                continue
+            }
+            let note = PKCS12Note.duplicateCertificate(label: entry.certificate.label)
+            if !notes.contains(note) { notes.append(note) }
+            if kept[index].attributes.localKeyID == nil { kept[index] = entry }
+        }
+        return kept
+    }
+
+    /// The keys, each once by its public half.
+    private func distinctKeys() -> [(key: PrivateKey, attributes: BagAttributes, place: String)] {
+        guard keys.count > 1 else { return keys }
+        var seen: Set<PublicKey> = []
+        return keys.filter { seen.insert($0.key.publicKey).inserted }
+    }
+}
+
+extension PrivateKey {
+    /// Whether the certificate holds this key's public half, DSA certificates that inherit their issuer's
+    /// parameters (RFC 3279, 2.3.2) included: those have the public number alone.
+    fileprivate func isCertified(by certificate: Certificate) -> Bool {
+        if matches(certificate) { return true }
+        return type == .dsa && publicKey.keyOctets == certificate.publicKey.keyOctets
+    }
+}

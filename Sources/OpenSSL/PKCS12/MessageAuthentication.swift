@@ -1,0 +1,212 @@
+internal import COpenSSL
+internal import SwiftASN1
+
+/// What protects a file against change (RFC 7292, 4; RFC 9579): read from its MacData, not yet verified.
+struct MessageAuthentication {
+    /// From password to MAC key.
+    enum Derivation {
+        /// RFC 7292, B, the digest of the MAC being that of the derivation.
+        case pkcs12
+        /// PBMAC1 with PBKDF2.
+        case pbkdf2(digest: String)
+    }
+
+    let derivation: Derivation
+    /// The digest inside the HMAC, by OpenSSL's name.
+    let digest: String
+    let salt: [UInt8]
+    let iterations: Int
+    let keyLength: Int
+    let expected: [UInt8]
+    let information: MACInfo
+    private let context: LibraryContext
+
+    var family: PasswordFamily {
+        switch derivation {
+        case .pkcs12: .wide
+        case .pbkdf2: .octets
+        }
+    }
+
+    /// Reads a MacData and checks its counts; nothing is derived.
+    ///
+    /// - Parameters:
+    ///   - node: The MacData.
+    ///   - limits: What the iteration count is checked against.
+    ///   - report: Is given what is known before an error is thrown for the rest.
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
+    init(
+        _ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void
+    ) throws(PKCS12Error) {
+        let place = "macData"
+        var fields = try node.children(at: place)
+        var digestInfo = try fields.required("a DigestInfo", at: place).children(at: "\(place), DigestInfo")
+        let algorithm = try AlgorithmIdentifier(
+            digestInfo.required("an algorithm", at: "\(place), DigestInfo"), at: "\(place), DigestInfo")
+        expected = Array(
+            try digestInfo.required("a digest", at: "\(place), DigestInfo").octets(at: "\(place), digest"))
+        try digestInfo.end(at: "\(place), DigestInfo")
+        let outerSalt = Array(try fields.required("a salt", at: place).octets(at: "\(place), salt"))
+        let count = fields.next()
+        try fields.end(at: place)
+
+        if algorithm.oid == OID.pbmac1 {
+            // RFC 9579, 5: salt and count of the MacData itself are ignored.
+            let parameters = try PBMAC1Parameters(
+                algorithm.requiredParameters(at: "\(place), PBMAC1"), limits: limits, report: report)
+            derivation = .pbkdf2(digest: parameters.derivationDigest)
+            digest = parameters.digest
+            salt = parameters.salt
+            iterations = parameters.iterations
+            keyLength = parameters.keyLength
+            information = parameters.information
+        } else {
+            let name = ObjectIdentifierName.name(of: algorithm.oid)
+            let known = DigestTraits(algorithm.oid)
+            let shown = known.map { "HMAC-\(DigestName.display($0.name))" } ?? name
+            let declared = try count.map { node throws(PKCS12Error) in
+                try node.integer(at: "\(place), iteration count")
+            }
+            report(MACInfo(algorithm: shown, iterations: (declared ?? 1) ?? 0, saltLength: outerSalt.count))
+            iterations =
+                try count.map { node throws(PKCS12Error) in
+                    try node.iterations(limits, at: place)
+                } ?? 1
+            guard let known else { throw .unsupported(oid: algorithm.oid) }
+            derivation = .pkcs12
+            digest = known.name
+            salt = outerSalt
+            keyLength = known.size
+            information = MACInfo(algorithm: shown, iterations: iterations, saltLength: salt.count)
+        }
+        guard let traits = DigestTraits(digest) else { throw .unsupported(oid: algorithm.oid) }
+        guard expected.count == traits.size else {
+            throw .malformed("\(place), digest", expected: "\(traits.size) octets")
+        }
+        context = traits.context
+    }
+
+    /// Whether `password`, already in the form of its family, gives the MAC of `message`.
+    func verifies(_ message: ArraySlice<UInt8>, password: SecretBytes) throws(PKCS12Error) -> Bool {
+        do {
+            let computed = try compute(message, password: password)
+            return computed == SecretBytes(expected)
+        } catch {
+            throw PKCS12Error(
+                .unsupportedAlgorithm(oid: "", name: information.algorithm), cause: error)
+        }
+    }
+
+    private func compute(
+        _ message: ArraySlice<UInt8>, password: SecretBytes
+    ) throws(OpenSSLError) -> SecretBytes {
+        let key =
+            switch derivation {
+            case .pkcs12:
+                try KeyDerivation.pkcs12(
+                    .integrityKey, password: password, salt: salt, iterations: iterations, digest: digest,
+                    count: keyLength, context: context)
+            case .pbkdf2(let prf):
+                try KeyDerivation.pbkdf2(
+                    password: password, salt: salt, iterations: iterations, digest: prf, count: keyLength,
+                    context: DigestTraits(prf)?.context ?? .legacy)
+            }
+        return try HMAC.authenticate(message, key: key, digest: digest, context: context)
+    }
+}
+
+/// PBMAC1-params (RFC 8018, A.5) as RFC 9579 restricts them.
+private struct PBMAC1Parameters {
+    let derivationDigest: String
+    let digest: String
+    let salt: [UInt8]
+    let iterations: Int
+    let keyLength: Int
+    let information: MACInfo
+
+    init(_ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void) throws(PKCS12Error) {
+        let place = "macData, PBMAC1"
+        report(MACInfo(algorithm: "PBMAC1", iterations: 0, saltLength: 0))
+        var fields = try node.children(at: place)
+        let derivation = try PBES2Derivation(
+            fields.required("a key derivation", at: place), limits: limits, at: place)
+        let scheme = try AlgorithmIdentifier(fields.required("a MAC scheme", at: place), at: place)
+        try fields.end(at: place)
+        let digest = HMACName.digests[scheme.oid]
+        let shown =
+            digest.map { "HMAC-\(DigestName.display($0))" } ?? ObjectIdentifierName.name(of: scheme.oid)
+        information = MACInfo(
+            algorithm: "PBMAC1 \(shown) \(derivation.name)", iterations: derivation.work,
+            saltLength: derivation.salt.count)
+        report(information)
+        guard let digest else { throw .unsupported(oid: scheme.oid) }
+        guard case .pbkdf2(let derivationDigest) = derivation.derivation else {
+            throw .unsupported(oid: OID.scrypt)
+        }
+        // A short key would let a forged file pass under any password.
+        guard let keyLength = derivation.keyLength, 20...64 ~= keyLength else {
+            throw .malformed("\(place), key length", expected: "20 to 64 octets")
+        }
+        self.digest = digest
+        self.derivationDigest = derivationDigest
+        self.keyLength = keyLength
+        salt = derivation.salt
+        iterations = derivation.work
+    }
+}
+
+/// HMAC (RFC 2104) in one call.
+enum HMAC {
+    static func authenticate(
+        _ message: some Collection<UInt8>, key: SecretBytes, digest: String, context: LibraryContext
+    ) throws(OpenSSLError) -> SecretBytes {
+        let message = Array(message)
+        var count = 0
+        let succeeded: Bool
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        succeeded = unsafe key.withUnsafeBytes { keyBytes in
+            unsafe EVP_Q_mac(
+                context.pointer, "HMAC", nil, digest, nil, keyBytes.baseAddress, keyBytes.count, message,
+                message.count, &result, result.count, &count) != nil
+        }
+        guard succeeded else { throw .draining("computing HMAC-\(digest)") }
+        return SecretBytes(result.prefix(count))
+    }
+}
+
+/// What OpenSSL knows of a digest, by name or dotted identifier.
+struct DigestTraits {
+    let name: String
+    let size: Int
+    let context: LibraryContext
+
+    init?(_ fetchName: String) {
+        for context in [LibraryContext.standard, .legacy] {
+            guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }
+            defer { unsafe EVP_MD_free(digest) }
+            self.context = context
+            name = unsafe EVP_MD_get0_name(digest).map { unsafe String(cString: $0) } ?? fetchName
+            size = Int(unsafe EVP_MD_get_size(digest))
+            // Extendable-output functions make no HMAC.
+            guard unsafe EVP_MD_get_flags(digest) & UInt(EVP_MD_FLAG_XOF) == 0, size > 0 else { return nil }
+            return
+        }
+        OpenSSLError.discardQueue()
+        return nil
+    }
+}
+
+/// Names of digests for people.
+enum DigestName {
+    /// `SHA-256` for OpenSSL's `SHA256` or `SHA2-256`.
+    static func display(_ name: String) -> String {
+        switch name.uppercased().replacing("SHA2-", with: "SHA") {
+        case "SHA1", "SHA-1": "SHA-1"
+        case "SHA512-224", "SHA512/224": "SHA-512/224"
+        case "SHA512-256", "SHA512/256": "SHA-512/256"
+        case let other where other.hasPrefix("SHA3-"): other
+        case let other where other.hasPrefix("SHA"): "SHA-" + other.dropFirst(3)
+        case let other: other
+        }
+    }
+}

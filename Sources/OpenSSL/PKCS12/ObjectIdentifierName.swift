@@ -1,0 +1,81 @@
+internal import COpenSSL
+
+/// Names and text forms of object identifiers, which this module carries as dotted text.
+enum ObjectIdentifierName {
+    /// A name for people: OpenSSL's, ours where this OpenSSL is too old to know it, else the dotted text.
+    static func name(of oid: String) -> String {
+        if let name = younger[oid] { return name }
+        guard let object = unsafe OBJ_txt2obj(oid, 1) else {
+            OpenSSLError.discardQueue()
+            return oid
+        }
+        defer { unsafe ASN1_OBJECT_free(object) }
+        let nid = unsafe OBJ_obj2nid(object)
+        guard nid != NID_undef, let name = unsafe OBJ_nid2ln(nid) else { return oid }
+        return unsafe String(cString: name)
+    }
+
+    /// The dotted text of an encoded identifier of any size, or nil where it is none.
+    ///
+    /// swift-asn1 stops at components past 64 bits, which UUID-based identifiers (2.25…) have.
+    static func dotted(encoded: some Collection<UInt8>) -> String? {
+        let bytes = Array(encoded)
+        let object = unsafe bytes.withUnsafeBufferPointer { buffer in
+            var cursor = buffer.baseAddress
+            return unsafe d2i_ASN1_OBJECT(nil, &cursor, buffer.count)
+        }
+        guard let object = unsafe object else {
+            OpenSSLError.discardQueue()
+            return nil
+        }
+        defer { unsafe ASN1_OBJECT_free(object) }
+        var text = [CChar](repeating: 0, count: 512)
+        let count = unsafe OBJ_obj2txt(&text, CInt(text.count), object, 1)
+        guard count > 0, Int(count) < text.count else {
+            OpenSSLError.discardQueue()
+            return nil
+        }
+        return String(decoding: text.prefix(Int(count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private static let younger: [String: String] = [
+        "1.2.840.113549.1.5.14": "PBMAC1",
+        "2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65",
+        "2.16.840.1.101.3.4.3.19": "ML-DSA-87",
+        "2.16.840.1.101.3.4.3.20": "SLH-DSA-SHA2-128s", "2.16.840.1.101.3.4.3.21": "SLH-DSA-SHA2-128f",
+        "2.16.840.1.101.3.4.3.22": "SLH-DSA-SHA2-192s", "2.16.840.1.101.3.4.3.23": "SLH-DSA-SHA2-192f",
+        "2.16.840.1.101.3.4.3.24": "SLH-DSA-SHA2-256s", "2.16.840.1.101.3.4.3.25": "SLH-DSA-SHA2-256f",
+        "2.16.840.1.101.3.4.3.26": "SLH-DSA-SHAKE-128s", "2.16.840.1.101.3.4.3.27": "SLH-DSA-SHAKE-128f",
+        "2.16.840.1.101.3.4.3.28": "SLH-DSA-SHAKE-192s", "2.16.840.1.101.3.4.3.29": "SLH-DSA-SHAKE-192f",
+        "2.16.840.1.101.3.4.3.30": "SLH-DSA-SHAKE-256s", "2.16.840.1.101.3.4.3.31": "SLH-DSA-SHAKE-256f",
+        "2.16.840.1.101.3.4.4.1": "ML-KEM-512", "2.16.840.1.101.3.4.4.2": "ML-KEM-768",
+        "2.16.840.1.101.3.4.4.3": "ML-KEM-1024",
+        "2.16.840.1.113894.746875.1.1": "Java trusted key usage",
+    ]
+}
+
+/// The object identifiers that the structures of RFC 7292 are made of.
+enum OID {
+    static let data = "1.2.840.113549.1.7.1"
+    static let signedData = "1.2.840.113549.1.7.2"
+    static let encryptedData = "1.2.840.113549.1.7.6"
+
+    static let keyBag = "1.2.840.113549.1.12.10.1.1"
+    static let shroudedKeyBag = "1.2.840.113549.1.12.10.1.2"
+    static let certBag = "1.2.840.113549.1.12.10.1.3"
+    static let crlBag = "1.2.840.113549.1.12.10.1.4"
+    static let secretBag = "1.2.840.113549.1.12.10.1.5"
+    static let safeContentsBag = "1.2.840.113549.1.12.10.1.6"
+
+    static let x509Certificate = "1.2.840.113549.1.9.22.1"
+    static let sdsiCertificate = "1.2.840.113549.1.9.22.2"
+
+    static let friendlyName = "1.2.840.113549.1.9.20"
+    static let localKeyID = "1.2.840.113549.1.9.21"
+    static let javaTrustedKeyUsage = "2.16.840.1.113894.746875.1.1"
+
+    static let pbes2 = "1.2.840.113549.1.5.13"
+    static let pbmac1 = "1.2.840.113549.1.5.14"
+    static let pbkdf2 = "1.2.840.113549.1.5.12"
+    static let scrypt = "1.3.6.1.4.1.11591.4.11"
+}

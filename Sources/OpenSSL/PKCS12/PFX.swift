@@ -1,0 +1,89 @@
+internal import COpenSSL
+internal import SwiftASN1
+
+/// The outer structure of a file (RFC 7292, 4): version, the safes, and what protects them.
+struct PFX {
+    /// The octets that the MAC is computed over: the contents of the authSafe.
+    let authenticatedSafe: ArraySlice<UInt8>
+    /// The MacData, unread; nil where the file has none.
+    let macData: ASN1Node?
+    /// Zero bytes that follow the file's object.
+    let trailingZeroes: Int
+    /// Whether the encoding is BER that is no DER.
+    let isBasicEncoding: Bool
+
+    /// Reads the outer structure.
+    init(_ bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) {
+        guard bytes.count <= limits.fileSize else { throw .refused(.fileSize) }
+        let (root, trailing) = try Self.onlyObject(in: bytes, limits: limits)
+        trailingZeroes = trailing
+
+        var fields = try root.children(at: "PFX")
+        let version = try fields.required("a version", at: "PFX").integer(at: "PFX version")
+        guard version == 3 else { throw .malformed("PFX version", expected: "3") }
+        let content = try ContentInfo(fields.required("the authSafe", at: "PFX"), at: "authSafe")
+        macData = fields.optional(.sequence)
+        try fields.end(at: "PFX")
+
+        switch content.type {
+        case OID.data: break
+        case OID.signedData:
+            throw .unsupported(
+                oid: content.type, reason: "the file is protected by a signature instead of a password")
+        default: throw .malformed("authSafe", expected: "Data or SignedData, not \(content.type)")
+        }
+        let octets = try content.requiredContent(at: "authSafe")
+        authenticatedSafe = try octets.octets(at: "authSafe content")
+        isBasicEncoding = octets.isConstructedString || (try? DER.parse(root.encodedBytes)) == nil
+    }
+
+    /// The one object of the file and the number of zero bytes behind it.
+    private static func onlyObject(
+        in bytes: [UInt8], limits: PKCS12Limits
+    ) throws(PKCS12Error) -> (ASN1Node, Int) {
+        guard bytes.first == 0x30 else { throw .malformed("start of file", expected: "a SEQUENCE") }
+        guard let end = extent(of: bytes) else {
+            throw .malformed("the file", expected: "one whole BER object")
+        }
+        let rest = bytes[end...]
+        guard rest.count <= limits.trailingZeroes, rest.allSatisfy({ $0 == 0 }) else {
+            throw .malformed("end of file", expected: "at most \(limits.trailingZeroes) zero bytes")
+        }
+        return (try ASN1Node.parse(bytes[..<end], at: "the file"), rest.count)
+    }
+
+    /// Where the first object of the file ends; nil where it does not.
+    ///
+    /// OpenSSL finds the end without building a tree, which swift-asn1 would do anew for each length to try:
+    /// an object of indefinite length ends in zero bytes of its own.
+    private static func extent(of bytes: [UInt8]) -> Int? {
+        unsafe bytes.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return nil }
+            var cursor: UnsafePointer<UInt8>? = unsafe start
+            guard let object = unsafe d2i_ASN1_TYPE(nil, &cursor, buffer.count) else {
+                OpenSSLError.discardQueue()
+                return nil
+            }
+            unsafe ASN1_TYPE_free(object)
+            return unsafe cursor.map { unsafe $0 - start }
+        }
+    }
+}
+
+/// ContentInfo (RFC 5652, 3): a type and content of that type.
+struct ContentInfo {
+    let type: String
+    let content: ASN1Node?
+
+    init(_ node: ASN1Node, at place: String) throws(PKCS12Error) {
+        var fields = try node.children(at: place)
+        type = try fields.required("a content type", at: place).objectIdentifier(at: place)
+        content = try fields.next().map { node throws(PKCS12Error) in try node.explicit(0, at: place) }
+        try fields.end(at: place)
+    }
+
+    func requiredContent(at place: String) throws(PKCS12Error) -> ASN1Node {
+        guard let content else { throw .malformed(place, expected: "content") }
+        return content
+    }
+}

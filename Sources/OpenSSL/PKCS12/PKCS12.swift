@@ -1,0 +1,131 @@
+/// Reading and writing PKCS #12 (RFC 7292) files: private keys with their certificates under a password.
+///
+/// Everything that RFC 7292, RFC 8018 and RFC 9579 describe and this OpenSSL has the primitives for is read,
+/// DER or BER; structures are walked here, derivations and ciphers are OpenSSL's. No call holds a core longer
+/// than the limits allow, whatever the file asks for.
+package enum PKCS12 {
+    /// Opens a file.
+    ///
+    /// Refusals come first, then algorithms that are not there and broken structure, then the password.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole file.
+    ///   - password: The password; nil tries none and then the empty one.
+    ///   - limits: How much is looked at and how much work is done.
+    ///   - allowNoMAC: Whether a file without a MAC is read; nothing tells then whether it was changed.
+    /// - Returns: Everything in the file; whether an identity is among it is for the caller to ask.
+    /// - Throws: every code of `PKCS12Error` but `noIdentity` and `keyMismatch`, which the contents tell.
+    package static func read(
+        _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
+        allowNoMAC: Bool = false
+    ) throws(PKCS12Error) -> PKCS12Contents {
+        var reader = PKCS12Reader(limits: limits, allowsNoMAC: allowNoMAC)
+        try reader.read(bytes, password: password)
+        return reader.contents
+    }
+
+    /// Looks at a file and tells everything that can be known about it, whether it opens or not. A file
+    /// without a MAC is looked at too; its notes say so.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole file.
+    ///   - password: The password; nil tries none and then the empty one.
+    ///   - limits: How much is looked at and how much work is done.
+    /// - Returns: The verdict and what was found, with a failure what was known before it.
+    package static func inspect(
+        _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard
+    ) -> PKCS12Report {
+        var reader = PKCS12Reader(limits: limits, allowsNoMAC: true)
+        do {
+            try reader.read(bytes, password: password)
+            return PKCS12Report(contents: reader.contents, error: nil)
+        } catch {
+            return PKCS12Report(contents: reader.contents, error: error)
+        }
+    }
+}
+
+extension PKCS12Contents {
+    /// The identities, of which there must be one at least.
+    ///
+    /// - Throws: `keyMismatch` where there is none because a certificate is for another key, `wrongPassword`
+    ///   where its key has a password of its own, `unsupportedAlgorithm` where OpenSSL has no use for it, else
+    ///   `noIdentity`.
+    package func requireIdentities() throws(PKCS12Error) -> [PKCS12Identity] {
+        guard identities.isEmpty else { return identities }
+        if !mismatchedKeys.isEmpty { throw PKCS12Error(.keyMismatch) }
+        if !lockedKeys.isEmpty {
+            throw PKCS12Error(.wrongPassword, reason: "the private key is under a password of its own")
+        }
+        if let key = unknownKeys.first {
+            throw PKCS12Error(.unsupportedAlgorithm(oid: key.algorithm, name: key.name))
+        }
+        throw PKCS12Error(.noIdentity)
+    }
+}
+
+/// What is known about a file after looking at it.
+package struct PKCS12Report: Sendable {
+    /// In one word how it went; the words that `inspect` prints.
+    package enum Verdict: String, Sendable, CaseIterable {
+        /// The file opens under the password, whatever is in it.
+        case ok
+        /// The password is not the file's.
+        case wrongPassword = "wrong-password"
+        /// The bytes are no PKCS #12.
+        case malformed
+        /// The file asks for an algorithm that is not there.
+        case unsupported
+        /// A limit was passed.
+        case refused
+    }
+
+    /// In one word how it went.
+    package let verdict: Verdict
+    /// One sentence about it.
+    package let message: String
+    /// The error, where the verdict is not `ok`.
+    package let error: PKCS12Error?
+    /// What was found: with `ok` everything, else what was known before the failure, such as MAC and
+    /// encryption of a file whose password is wrong.
+    package let contents: PKCS12Contents
+
+    init(contents: PKCS12Contents, error: PKCS12Error?) {
+        self.contents = contents
+        self.error = error
+        verdict = error.map { Verdict($0.code) } ?? .ok
+        message = error?.reason ?? contents.summary
+    }
+}
+
+extension PKCS12Report.Verdict {
+    fileprivate init(_ code: PKCS12Error.Code) {
+        self =
+            switch code {
+            case .wrongPassword: .wrongPassword
+            case .unsupportedAlgorithm: .unsupported
+            case .malformed: .malformed
+            case .refused, .missingMAC: .refused
+            case .noIdentity, .keyMismatch: .ok
+            }
+    }
+}
+
+extension PKCS12Contents {
+    fileprivate var summary: String {
+        func counted(_ count: Int, _ one: String, _ many: String) -> String? {
+            count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
+        }
+        let parts = [
+            counted(identities.count, "identity", "identities"),
+            counted(certificateEntries.count, "certificate without key", "certificates without key"),
+            counted(keys.count, "key without certificate", "keys without certificate"),
+            counted(unknownKeys.count, "key of an unknown kind", "keys of unknown kinds"),
+            counted(lockedKeys.count, "key under another password", "keys under other passwords"),
+            counted(unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
+            counted(otherBags.count, "other bag", "other bags"),
+        ].compactMap(\.self)
+        return parts.isEmpty
+            ? "the file opens and is empty" : "the file opens: " + parts.joined(separator: ", ")
+    }
+}

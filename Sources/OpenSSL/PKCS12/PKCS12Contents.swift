@@ -1,0 +1,204 @@
+/// Everything that was found in a PKCS #12 file.
+package struct PKCS12Contents: Sendable {
+    /// Every private key with a certificate for it. A key with several certificates is in as many identities.
+    package var identities: [PKCS12Identity] = []
+    /// Certificates that no private key of the file belongs to, in the order of the file.
+    package var certificateEntries: [PKCS12CertificateEntry] = []
+    /// Private keys without a certificate.
+    package var keys: [PKCS12Key] = []
+    /// Private keys of a kind that this OpenSSL cannot use.
+    package var unknownKeys: [PKCS12UnknownKey] = []
+    /// Private keys under a password of their own, in a file whose password is otherwise right.
+    package var lockedKeys: [PKCS12LockedKey] = []
+    /// Certificates that could not be read.
+    package var unreadableCertificates: [PKCS12UnreadableCertificate] = []
+    /// Bags that are neither key nor X.509 certificate.
+    package var otherBags: [PKCS12OtherBag] = []
+    /// How many X.509 certificates the file has, those of identities and unreadable ones included.
+    package var certificateCount = 0
+    /// The MAC; nil where the file has none.
+    package var mac: MACInfo?
+    /// The encryption schemes of the file's layers, each once, in the order of the file.
+    package var encryption: [String] = []
+    /// What is unusual about the file and no error.
+    package var notes: [PKCS12Note] = []
+
+    /// Certificates that no private key of the file belongs to.
+    package var certificates: [Certificate] { certificateEntries.map(\.certificate) }
+    /// Keys whose certificate, by localKeyID, is for another key.
+    package var mismatchedKeys: [PKCS12Key] { keys.filter(\.isMismatched) }
+}
+
+/// A private key and a certificate for it.
+package struct PKCS12Identity: Sendable {
+    /// The certificate.
+    package let certificate: Certificate
+    /// Its private key.
+    package let privateKey: PrivateKey
+    /// The name that the file gives the certificate, else the key.
+    package let friendlyName: String?
+    /// The octets that tie key and certificate together in the file.
+    package let localKeyID: [UInt8]?
+    /// Attributes of key and certificate beyond these two.
+    package let attributes: [PKCS12Attribute]
+    /// The certificate's SHA-256, upper-case hexadecimal.
+    package var label: String { certificate.label }
+}
+
+/// A certificate that stands alone in the file.
+package struct PKCS12CertificateEntry: Sendable {
+    /// The certificate.
+    package let certificate: Certificate
+    /// The name that the file gives it.
+    package let friendlyName: String?
+    /// Its localKeyID.
+    package let localKeyID: [UInt8]?
+    /// Whether Java's attribute marks it as a trust anchor.
+    package let isTrusted: Bool
+    /// Attributes beyond these.
+    package let attributes: [PKCS12Attribute]
+}
+
+/// A private key that stands alone in the file.
+package struct PKCS12Key: Sendable {
+    /// The key.
+    package let privateKey: PrivateKey
+    /// The name that the file gives it.
+    package let friendlyName: String?
+    /// Its localKeyID.
+    package let localKeyID: [UInt8]?
+    /// Whether the file has a certificate with the same localKeyID and another public key.
+    package let isMismatched: Bool
+    /// Attributes beyond these.
+    package let attributes: [PKCS12Attribute]
+}
+
+/// A private key that was decrypted and that this OpenSSL has no use for.
+package struct PKCS12UnknownKey: Sendable, Hashable {
+    /// The key's algorithm, dotted.
+    package let algorithm: String
+    /// A name for the algorithm.
+    package let name: String
+    /// The name that the file gives the key.
+    package let friendlyName: String?
+    /// Its localKeyID.
+    package let localKeyID: [UInt8]?
+}
+
+/// A private key that the file's password does not open.
+package struct PKCS12LockedKey: Sendable, Hashable {
+    /// Its encryption scheme.
+    package let encryption: String
+    /// The name that the file gives it.
+    package let friendlyName: String?
+    /// Its localKeyID.
+    package let localKeyID: [UInt8]?
+}
+
+/// A certificate that OpenSSL does not parse.
+package struct PKCS12UnreadableCertificate: Sendable, Hashable {
+    /// Which bag it is, such as `safe 1, bag 2`.
+    package let place: String
+    /// The name that the file gives it.
+    package let friendlyName: String?
+}
+
+/// A bag that is neither key nor X.509 certificate.
+package struct PKCS12OtherBag: Sendable, Hashable {
+    /// What it is.
+    package enum Kind: Sendable, Hashable {
+        /// A certificate revocation list.
+        case revocationList
+        /// A secret, of the type with this identifier.
+        case secret(type: String)
+        /// A certificate of another kind than X.509.
+        case certificate(type: String)
+        /// A bag of a type that RFC 7292 does not have.
+        case unknown(type: String)
+    }
+
+    /// What it is.
+    package let kind: Kind
+    /// The name that the file gives it.
+    package let friendlyName: String?
+}
+
+/// An attribute of a bag, as told to people.
+package struct PKCS12Attribute: Sendable, Hashable {
+    /// Its identifier, dotted.
+    package let oid: String
+    /// A name for it.
+    package let name: String
+    /// Its first value where that is text.
+    package let text: String?
+}
+
+/// How a file is protected against change.
+package struct MACInfo: Sendable, Hashable {
+    /// Such as `HMAC-SHA-256`, or `PBMAC1 HMAC-SHA-256 PBKDF2 HMAC-SHA-256`.
+    package let algorithm: String
+    /// Iterations as the file states them; 1 where it states none. Not positive where the file is a forgery.
+    package let iterations: Int
+    /// Octets of salt.
+    package let saltLength: Int
+
+    /// Describes a MAC.
+    package init(algorithm: String, iterations: Int, saltLength: Int) {
+        self.algorithm = algorithm
+        self.iterations = iterations
+        self.saltLength = saltLength
+    }
+}
+
+/// Something unusual about a file that stops nobody from reading it.
+package enum PKCS12Note: Sendable, Hashable {
+    /// That many zero bytes follow the file's object.
+    case trailingZeroes(Int)
+    /// The file uses BER, not DER.
+    case basicEncoding
+    /// The file has no MAC: nothing tells whether it was changed.
+    case noMAC
+    /// The password was taken in this form for the layer named.
+    case passwordEncoding(layer: String, PasswordEncoding)
+    /// A friendly name is no BMPString, has an odd length, or was cut.
+    case oddFriendlyName(place: String)
+    /// An encrypted safe holds nothing.
+    case emptySafe(place: String)
+    /// The same certificate stands in the file more than once.
+    case duplicateCertificate(label: String)
+    /// A certificate has the localKeyID of a key that is not its own.
+    case mismatchedKey(place: String)
+    /// A key is under a password of its own.
+    case lockedKey(place: String)
+}
+
+extension PKCS12Note: CustomStringConvertible {
+    /// A sentence.
+    package var description: String {
+        switch self {
+        case .trailingZeroes(let count): "\(count) zero bytes follow the file's end"
+        case .basicEncoding: "the encoding is BER, not DER"
+        case .noMAC: "no MAC protects the file against change"
+        case .passwordEncoding(let layer, let encoding):
+            "the password of \(layer) was taken as \(encoding.words)"
+        case .oddFriendlyName(let place): "the friendly name of \(place) is no plain BMPString"
+        case .emptySafe(let place): "\(place) is empty"
+        case .duplicateCertificate(let label): "certificate \(label) is there more than once"
+        case .mismatchedKey(let place): "the certificate that \(place) names is for another key"
+        case .lockedKey(let place): "\(place) is a key under a password of its own"
+        }
+    }
+}
+
+extension PasswordEncoding {
+    fileprivate var words: String {
+        switch self {
+        case .absent: "absent"
+        case .empty: "empty"
+        case .utf16: "UTF-16 with a terminator"
+        case .widenedBytes: "bytes widened to 16 bits (OpenSSL 1.0.2)"
+        case .bytes: "given (UTF-8)"
+        case .latin1: "ISO-8859-1"
+        }
+    }
+}

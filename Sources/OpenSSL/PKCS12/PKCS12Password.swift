@@ -1,0 +1,160 @@
+internal import COpenSSL
+
+/// The password of a PKCS #12 file. No password and an empty one are different things (RFC 7292, B.1): the
+/// first is no byte at all, the second a terminating character alone.
+package enum PKCS12Password: Sendable {
+    /// There is none.
+    case absent
+    /// The bytes as they were typed, UTF-8 as a rule. They may be empty.
+    case text(SecretBytes)
+}
+
+/// How a password was turned into the bytes that a key is derived from.
+///
+/// The standard has one way for each kind of derivation; programs differ as soon as there is a character
+/// outside ASCII.
+package enum PasswordEncoding: String, Hashable, Sendable {
+    /// No password: no byte.
+    case absent
+    /// The empty password.
+    case empty
+    /// UTF-16 big-endian with a terminating zero character: the standard for RFC 7292 derivations; old NSS
+    /// used it for PBES2 too.
+    case utf16
+    /// Every byte of the password widened to 16 bits: OpenSSL 1.0.2, or a password that is no UTF-8.
+    case widenedBytes
+    /// The bytes as given: the standard for PBES2 and PBMAC1, where they are UTF-8.
+    case bytes
+    /// ISO-8859-1, as RSA's JSafe used for PBES2.
+    case latin1
+}
+
+/// The two ways in which derivations take a password.
+enum PasswordFamily: Hashable {
+    /// RFC 7292, B.1: a terminated BMPString.
+    case wide
+    /// RFC 8018: octets.
+    case octets
+
+    /// The encoding that the standard says, which needs no mention.
+    var standard: PasswordEncoding { self == .wide ? .utf16 : .bytes }
+}
+
+/// The forms of one password, each family's in the order in which they are tried.
+struct PasswordForms {
+    typealias Form = (encoding: PasswordEncoding, bytes: SecretBytes)
+
+    private let wide: [Form]
+    private let octets: [Form]
+    /// The form that worked last: what opened one layer is tried first on the next.
+    private var proven: [PasswordFamily: PasswordEncoding] = [:]
+
+    /// - Parameter password: nil tries no password, then the empty one.
+    /// - Throws: a refusal when there is a zero byte inside.
+    init(_ password: PKCS12Password?) throws(PKCS12Error) {
+        let absent: Form = (.absent, SecretBytes([]))
+        let empty: Form = (.empty, SecretBytes([0, 0]))
+        switch password {
+        case nil:
+            wide = [absent, empty]
+            octets = [(.empty, SecretBytes([]))]
+        case .absent:
+            wide = [absent]
+            octets = [absent]
+        case .text(let text) where text.isEmpty:
+            wide = [empty]
+            octets = [(.empty, text)]
+        case .text(let text):
+            guard !text.hasZeroByte else { throw .refused(.passwordWithZeroByte) }
+            let utf16 = text.transcodedToUTF16()
+            wide = Self.distinct([(.utf16, utf16), (.widenedBytes, text.widened())])
+            octets = Self.distinct([
+                (.bytes, text), (.latin1, text.transcodedToLatin1()), (.utf16, utf16 ?? text.widened()),
+            ])
+        }
+    }
+
+    /// The forms to try, the proven one first.
+    func forms(_ family: PasswordFamily) -> [Form] {
+        let forms = family == .wide ? wide : octets
+        guard let first = proven[family], let index = forms.firstIndex(where: { $0.encoding == first }) else {
+            return forms
+        }
+        return [forms[index]] + forms[..<index] + forms[(index + 1)...]
+    }
+
+    /// Remembers the form that worked, and says whether that is news.
+    mutating func prove(_ encoding: PasswordEncoding, _ family: PasswordFamily) -> Bool {
+        proven.updateValue(encoding, forKey: family) != encoding
+    }
+
+    private static func distinct(_ forms: [(PasswordEncoding, SecretBytes?)]) -> [Form] {
+        var kept: [Form] = []
+        for case (let encoding, let bytes?) in forms where !kept.contains(where: { $0.bytes == bytes }) {
+            kept.append((encoding, bytes))
+        }
+        return kept
+    }
+}
+
+extension SecretBytes {
+    /// Whether one of the bytes is zero.
+    var hasZeroByte: Bool {
+        unsafe withUnsafeBytes { unsafe $0.contains(0) }
+    }
+
+    /// UTF-16 big-endian with a terminating zero character, or nil where the bytes are no UTF-8.
+    func transcodedToUTF16() -> SecretBytes? {
+        var isValid = false
+        let result = unsafe SecretBytes(capacity: count * 2 + 2) { output in
+            var end = 0
+            isValid = unsafe withUnsafeBytes { input in
+                unsafe !transcode(
+                    input.makeIterator(), from: UTF8.self, to: UTF16.self, stoppingOnError: true
+                ) { unit in
+                    unsafe output[end] = UInt8(unit >> 8)
+                    unsafe output[end + 1] = UInt8(unit & 0xFF)
+                    end += 2
+                }
+            }
+            unsafe output[end] = 0
+            unsafe output[end + 1] = 0
+            return end + 2
+        }
+        return isValid ? result : nil
+    }
+
+    /// ISO-8859-1, or nil where the bytes are no UTF-8 or hold a character past U+00FF.
+    func transcodedToLatin1() -> SecretBytes? {
+        var isValid = false
+        let result = unsafe SecretBytes(capacity: count) { output in
+            var end = 0
+            var fits = true
+            let wellFormed = unsafe withUnsafeBytes { input in
+                unsafe !transcode(
+                    input.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true
+                ) { unit in
+                    fits = fits && unit <= 0xFF
+                    unsafe output[end] = UInt8(truncatingIfNeeded: unit)
+                    end += 1
+                }
+            }
+            isValid = wellFormed && fits
+            return end
+        }
+        return isValid ? result : nil
+    }
+
+    /// Every byte as a 16-bit big-endian character, and a terminating zero character.
+    func widened() -> SecretBytes {
+        unsafe SecretBytes(capacity: count * 2 + 2) { output in
+            unsafe output.initializeMemory(as: UInt8.self, repeating: 0)
+            unsafe withUnsafeBytes { input in
+                for index in 0..<input.count {
+                    unsafe output[index * 2 + 1] = unsafe input[index]
+                }
+            }
+            return count * 2 + 2
+        }
+    }
+}

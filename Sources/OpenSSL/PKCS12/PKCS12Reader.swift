@@ -1,0 +1,295 @@
+internal import COpenSSL
+internal import SwiftASN1
+
+/// Opens one file and keeps what it finds, so that a failure still tells what was known by then.
+///
+/// The order is: the structure and every count that can be seen, then the MAC, then layer by layer with each
+/// count checked before its derivation. One-call parsers cannot do this, for the counts of the inner layers
+/// show only when the outer ones are open.
+struct PKCS12Reader {
+    /// What was found so far.
+    private(set) var contents = PKCS12Contents()
+
+    private let limits: PKCS12Limits
+    private let allowsNoMAC: Bool
+    private var walk: SafeWalk
+    private var found = FoundBags()
+    /// Whether MAC or some layer accepted the password.
+    private var isPasswordProven = false
+    /// A safe or a key that did not open, while it is open whether the password is to blame.
+    private var unopenedSafe: String?
+    private var unopenedKeys: [(key: PKCS12LockedKey, place: String)] = []
+
+    init(limits: PKCS12Limits, allowsNoMAC: Bool) {
+        self.limits = limits
+        self.allowsNoMAC = allowsNoMAC
+        walk = SafeWalk(limits: limits)
+    }
+
+    /// Reads the whole file into `contents`.
+    mutating func read(_ bytes: [UInt8], password: PKCS12Password?) throws(PKCS12Error) {
+        defer {
+            contents.encryption = walk.encryption
+            contents.notes += walk.notes
+        }
+        let pfx = try PFX(bytes, limits: limits)
+        if pfx.trailingZeroes > 0 { contents.notes.append(.trailingZeroes(pfx.trailingZeroes)) }
+        if pfx.isBasicEncoding { contents.notes.append(.basicEncoding) }
+
+        let authentication = authentication(of: pfx)
+        let safes = outline(of: pfx)
+        // What asks for too much is told before what is not supported, and that before what is broken.
+        for case .failure(let error) in [authentication.map { _ in }, safes.map { _ in }] {
+            if case .refused = error.code { throw error }
+        }
+        let mac = try authentication.get()
+        let readable = try safes.get()
+        var forms = try PasswordForms(password)
+        if let mac {
+            try verify(mac, of: pfx, &forms)
+        } else {
+            contents.notes.append(.noMAC)
+            guard allowsNoMAC else { throw PKCS12Error(.missingMAC) }
+        }
+        for safe in readable {
+            try open(safe, &forms)
+        }
+        try settle()
+    }
+
+    /// The MacData, read; nil where there is none.
+    private mutating func authentication(of pfx: PFX) -> Result<MessageAuthentication?, PKCS12Error> {
+        guard let node = pfx.macData else { return .success(nil) }
+        do {
+            let mac = try MessageAuthentication(node, limits: limits) { contents.mac = $0 }
+            contents.mac = mac.information
+            try walk.budget.declare(mac.iterations)
+            return .success(mac)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The safes, as far as they show without a password.
+    private mutating func outline(of pfx: PFX) -> Result<[Safe], PKCS12Error> {
+        do throws(PKCS12Error) {
+            let root = try ASN1Node.parse(pfx.authenticatedSafe, at: "AuthenticatedSafe")
+            var nodes = try root.children(at: "AuthenticatedSafe")
+            var safes: [Safe] = []
+            while let node = nodes.next() {
+                guard safes.count < limits.safes else { throw PKCS12Error.refused(.safes) }
+                safes.append(try Safe(node, &walk, at: "safe \(safes.count + 1)"))
+            }
+            return .success(safes)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func verify(
+        _ mac: MessageAuthentication, of pfx: PFX, _ forms: inout PasswordForms
+    ) throws(PKCS12Error) {
+        for (index, form) in forms.forms(mac.family).enumerated() {
+            guard walk.budget.spend(mac.iterations, isFirst: index == 0) else { break }
+            if try mac.verifies(pfx.authenticatedSafe, password: form.bytes) {
+                accept(form.encoding, mac.family, layer: "the MAC", &forms)
+                return
+            }
+        }
+        throw PKCS12Error(.wrongPassword, reason: "the password is wrong: the MAC does not fit it")
+    }
+
+    private mutating func open(_ safe: Safe, _ forms: inout PasswordForms) throws(PKCS12Error) {
+        switch safe.content {
+        case .plain(let bags):
+            try take(bags, &forms)
+        case .encrypted(let scheme, let ciphertext):
+            let scheme = try scheme.get()
+            guard
+                let plaintext = try open(scheme, ciphertext, at: safe.place, &forms, accept: \.holdsSequence)
+            else {
+                unopenedSafe = unopenedSafe ?? safe.place
+                return
+            }
+            let bags = try plaintext.withTransientArray { (bytes) throws(PKCS12Error) in
+                try walk.bags(in: ASN1Node.parse(bytes[...], at: safe.place), at: safe.place)
+            }
+            try take(bags, &forms)
+        }
+    }
+
+    private mutating func take(_ bags: [SafeBag], _ forms: inout PasswordForms) throws(PKCS12Error) {
+        for bag in bags {
+            switch bag.value {
+            case .key(let info):
+                take(DecodedKey(info) ?? .unusable(oid: "", name: "no PrivateKeyInfo"), of: bag)
+            case .shroudedKey(let scheme, let ciphertext):
+                let scheme = try scheme.get()
+                var key: DecodedKey?
+                _ = try open(scheme, ciphertext, at: bag.place, &forms) { info in
+                    key = DecodedKey(info)
+                    return key != nil
+                }
+                if let key {
+                    take(key, of: bag)
+                } else {
+                    let locked = PKCS12LockedKey(
+                        encryption: scheme.description, friendlyName: bag.attributes.friendlyName,
+                        localKeyID: bag.attributes.localKeyID)
+                    unopenedKeys.append((locked, bag.place))
+                }
+            case .certificate(let der):
+                contents.certificateCount += 1
+                if let certificate = try? Certificate(der: der) {
+                    found.certificates.append((certificate, bag.attributes))
+                } else {
+                    contents.unreadableCertificates.append(
+                        PKCS12UnreadableCertificate(
+                            place: bag.place, friendlyName: bag.attributes.friendlyName))
+                }
+            case .other(let kind):
+                contents.otherBags.append(
+                    PKCS12OtherBag(kind: kind, friendlyName: bag.attributes.friendlyName))
+            }
+        }
+    }
+
+    private mutating func take(_ key: DecodedKey, of bag: SafeBag) {
+        switch key {
+        case .usable(let key):
+            found.keys.append((key, bag.attributes, bag.place))
+        case .unusable(let oid, let name):
+            contents.unknownKeys.append(
+                PKCS12UnknownKey(
+                    algorithm: oid, name: name, friendlyName: bag.attributes.friendlyName,
+                    localKeyID: bag.attributes.localKeyID))
+        }
+    }
+
+    /// The plaintext of a layer under the first form of the password that `accept` agrees with.
+    private mutating func open(
+        _ scheme: EncryptionScheme, _ ciphertext: [UInt8], at place: String, _ forms: inout PasswordForms,
+        accept isPlausible: (SecretBytes) -> Bool
+    ) throws(PKCS12Error) -> SecretBytes? {
+        for (index, form) in forms.forms(scheme.family).enumerated() {
+            guard walk.budget.spend(scheme.work, isFirst: index == 0) else { break }
+            let outcome = try scheme.decrypt(ciphertext, password: form.bytes, limits: limits, at: place)
+            if case .opened(let plaintext) = outcome, isPlausible(plaintext) {
+                accept(form.encoding, scheme.family, layer: place, &forms)
+                return plaintext
+            }
+        }
+        return nil
+    }
+
+    private mutating func accept(
+        _ encoding: PasswordEncoding, _ family: PasswordFamily, layer: String, _ forms: inout PasswordForms
+    ) {
+        isPasswordProven = true
+        let isNews = forms.prove(encoding, family)
+        if isNews, encoding != family.standard {
+            contents.notes.append(.passwordEncoding(layer: layer, encoding))
+        }
+    }
+
+    /// Decides what the layers that stayed shut mean, and pairs what was found.
+    private mutating func settle() throws(PKCS12Error) {
+        if let unopenedSafe {
+            throw PKCS12Error(
+                .wrongPassword,
+                reason: contents.mac == nil
+                    ? "the password is wrong: \(unopenedSafe) does not open under it"
+                    : "the MAC accepts the password, but \(unopenedSafe) has another")
+        }
+        if let first = unopenedKeys.first, !isPasswordProven {
+            throw PKCS12Error(
+                .wrongPassword, reason: "the password is wrong: \(first.place) does not open under it")
+        }
+        for (key, place) in unopenedKeys {
+            contents.lockedKeys.append(key)
+            contents.notes.append(.lockedKey(place: place))
+        }
+        found.pair(into: &contents)
+    }
+}
+
+/// One safe: its bags where they lie open, else how it is encrypted.
+private struct Safe {
+    enum Content {
+        case plain([SafeBag])
+        case encrypted(Result<EncryptionScheme, PKCS12Error>, [UInt8])
+    }
+
+    let content: Content
+    let place: String
+
+    init(_ node: ASN1Node, _ walk: inout SafeWalk, at place: String) throws(PKCS12Error) {
+        self.place = place
+        let info = try ContentInfo(node, at: place)
+        switch info.type {
+        case OID.data:
+            let octets = try info.requiredContent(at: place).octets(at: "\(place) content")
+            content = .plain(try walk.bags(in: ASN1Node.parse(octets, at: place), at: place))
+        case OID.encryptedData:
+            var fields = try info.requiredContent(at: place).children(at: place)
+            _ = try fields.required("a version", at: place).integer(at: "\(place) version")
+            var encrypted = try fields.required("an EncryptedContentInfo", at: place).children(at: place)
+            let type = try encrypted.required("a content type", at: place).objectIdentifier(at: place)
+            guard type == OID.data else { throw .malformed(place, expected: "encrypted Data, not \(type)") }
+            let algorithm = try encrypted.required("an encryption algorithm", at: place)
+            let ciphertext = try encrypted.required("encrypted content", at: place)
+            let octets = Array(try ciphertext.octets(.context(0), at: "\(place), encrypted content"))
+            do {
+                content = .encrypted(.success(try walk.scheme(algorithm, at: place)), octets)
+            } catch {
+                guard case .unsupportedAlgorithm = error.code else { throw error }
+                content = .encrypted(.failure(error), octets)
+            }
+        default:
+            content = .encrypted(.failure(.unsupported(oid: info.type)), [])
+        }
+    }
+}
+
+/// What the octets of a private key turned out to be.
+private enum DecodedKey {
+    case usable(PrivateKey)
+    case unusable(oid: String, name: String)
+
+    /// nil where the octets are no PrivateKeyInfo at all, as after decrypting with a wrong password.
+    init?(_ info: SecretBytes) {
+        do {
+            self = .usable(try PrivateKey(pkcs8: info))
+        } catch {
+            guard let oid = info.withTransientArray({ Self.algorithm(of: $0) }) else { return nil }
+            self = .unusable(oid: oid, name: ObjectIdentifierName.name(of: oid))
+        }
+    }
+
+    /// The algorithm of a PrivateKeyInfo (RFC 5208, 5).
+    private static func algorithm(of info: [UInt8]) -> String? {
+        guard let root = try? BER.parse(info), var fields = try? root.children(at: ""),
+            fields.next()?.identifier == .integer, let algorithm = fields.next(),
+            fields.next()?.identifier == .octetString
+        else { return nil }
+        return try? AlgorithmIdentifier(algorithm, at: "").oid
+    }
+}
+
+extension SecretBytes {
+    /// Whether the bytes are one SEQUENCE and nothing else.
+    fileprivate var holdsSequence: Bool {
+        withTransientArray { (try? BER.parse($0))?.identifier == .sequence }
+    }
+
+    /// Lends the bytes as an array, for parsers that take nothing else, and wipes it afterwards.
+    ///
+    /// No slice of the array may leave `body`: it would keep the bytes alive unwiped.
+    fileprivate func withTransientArray<Result, Failure: Error>(
+        _ body: ([UInt8]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var bytes = unsafe withUnsafeBytes { unsafe Array($0) }
+        defer { unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        return try body(bytes)
+    }
+}

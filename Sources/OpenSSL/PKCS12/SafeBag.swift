@@ -1,0 +1,216 @@
+internal import SwiftASN1
+
+/// One bag of a safe (RFC 7292, 4.2), nested safe contents already unfolded.
+struct SafeBag {
+    /// What the bag holds.
+    enum Value {
+        /// A PrivateKeyInfo in the clear.
+        case key(SecretBytes)
+        /// An EncryptedPrivateKeyInfo: its scheme, or why that cannot be used.
+        case shroudedKey(Result<EncryptionScheme, PKCS12Error>, ciphertext: [UInt8])
+        /// An X.509 certificate's DER.
+        case certificate([UInt8])
+        /// Anything else.
+        case other(PKCS12OtherBag.Kind)
+    }
+
+    let value: Value
+    let attributes: BagAttributes
+    /// Such as `safe 1, bag 2`.
+    let place: String
+}
+
+/// Walks safe contents and counts what it meets against the limits before doing work for it.
+struct SafeWalk {
+    let limits: PKCS12Limits
+    var budget: IterationBudget
+    /// The names of schemes, each once, in the order of the file.
+    private(set) var encryption: [String] = []
+    private(set) var notes: [PKCS12Note] = []
+    private var bagCount = 0
+
+    init(limits: PKCS12Limits) {
+        self.limits = limits
+        budget = IterationBudget(limits: limits)
+    }
+
+    /// Reads the scheme of one layer and declares its work.
+    mutating func scheme(_ node: ASN1Node, at place: String) throws(PKCS12Error) -> EncryptionScheme {
+        do {
+            let scheme = try EncryptionScheme(node, limits: limits, at: place)
+            try budget.declare(scheme.work)
+            note(encryption: scheme.description)
+            return scheme
+        } catch {
+            if case .unsupportedAlgorithm(let oid, let name) = error.code {
+                let outer = (try? AlgorithmIdentifier(node, at: place))?.oid
+                let prefix = outer == OID.pbes2 && oid != OID.pbes2 ? "PBES2 with " : ""
+                note(encryption: "\(prefix)\(name) (not supported)")
+            }
+            throw error
+        }
+    }
+
+    /// The bags of one SafeContents, nested ones unfolded.
+    mutating func bags(
+        in contents: ASN1Node, at place: String, depth: Int = 0
+    ) throws(PKCS12Error) -> [SafeBag] {
+        guard depth <= limits.nesting else { throw .refused(.nesting) }
+        var iterator = try contents.children(at: place)
+        var bags: [SafeBag] = []
+        var number = 0
+        while let node = iterator.next() {
+            number += 1
+            bagCount += 1
+            guard bagCount <= limits.bags else { throw .refused(.bags) }
+            bags += try bag(node, at: "\(place), bag \(number)", depth: depth)
+        }
+        return bags
+    }
+
+    private mutating func bag(
+        _ node: ASN1Node, at place: String, depth: Int
+    ) throws(PKCS12Error) -> [SafeBag] {
+        var fields = try node.children(at: place)
+        let type = try fields.required("a bag type", at: place).objectIdentifier(at: place)
+        let content = try fields.required("a bag value", at: place).explicit(0, at: "\(place) value")
+        let attributes = try BagAttributes(fields.optional(.set), limits: limits, at: place)
+        try fields.end(at: place)
+        if attributes.isFriendlyNameOdd { notes.append(.oddFriendlyName(place: place)) }
+        if type == OID.safeContentsBag {
+            return try self.bags(in: content, at: place, depth: depth + 1)
+        }
+        return [SafeBag(value: try value(type, content, at: place), attributes: attributes, place: place)]
+    }
+
+    private mutating func value(
+        _ type: String, _ content: ASN1Node, at place: String
+    ) throws(PKCS12Error) -> SafeBag.Value {
+        switch type {
+        case OID.keyBag:
+            return .key(SecretBytes(content.encodedBytes))
+        case OID.shroudedKeyBag:
+            var fields = try content.children(at: place)
+            let algorithm = try fields.required("an encryption algorithm", at: place)
+            let ciphertext = Array(
+                try fields.required("an encrypted key", at: place).octets(at: "\(place), encrypted key"))
+            try fields.end(at: place)
+            do {
+                return .shroudedKey(.success(try scheme(algorithm, at: place)), ciphertext: ciphertext)
+            } catch {
+                guard case .unsupportedAlgorithm = error.code else { throw error }
+                return .shroudedKey(.failure(error), ciphertext: ciphertext)
+            }
+        case OID.certBag:
+            let (kind, value) = try typedValue(content, at: place)
+            guard kind == OID.x509Certificate else { return .other(.certificate(type: kind)) }
+            return .certificate(Array(try value.octets(at: "\(place), certificate")))
+        case OID.crlBag:
+            return .other(.revocationList)
+        case OID.secretBag:
+            return .other(.secret(type: try typedValue(content, at: place).type))
+        default:
+            return .other(.unknown(type: type))
+        }
+    }
+
+    /// The form that certificate and secret bags share: a type, and a value in [0].
+    private func typedValue(
+        _ content: ASN1Node, at place: String
+    ) throws(PKCS12Error) -> (type: String, value: ASN1Node) {
+        var fields = try content.children(at: place)
+        let type = try fields.required("a type", at: place).objectIdentifier(at: place)
+        let value = try fields.required("a value", at: place).explicit(0, at: place)
+        try fields.end(at: place)
+        return (type, value)
+    }
+
+    private mutating func note(encryption scheme: String) {
+        if !encryption.contains(scheme) { encryption.append(scheme) }
+    }
+}
+
+/// The attributes of a bag. Whatever stands in a value, it never fails the file.
+struct BagAttributes {
+    private(set) var friendlyName: String?
+    private(set) var localKeyID: [UInt8]?
+    /// Whether Java's attribute says that the certificate is trusted for something.
+    private(set) var isTrusted = false
+    private(set) var others: [PKCS12Attribute] = []
+    private(set) var isFriendlyNameOdd = false
+
+    init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
+        guard let node else { return }
+        var attributes = try node.children(.set, at: "\(place), attributes")
+        while let attribute = attributes.next() {
+            var fields = try attribute.children(at: "\(place), attribute")
+            let oid = try fields.required("an attribute type", at: "\(place), attribute")
+                .objectIdentifier(at: "\(place), attribute")
+            let value = fields.next().flatMap(Self.firstValue)
+            switch oid {
+            case OID.friendlyName: take(friendlyName: value, limits: limits)
+            case OID.localKeyID: localKeyID = value.flatMap { try? Array($0.octets(at: "")) } ?? localKeyID
+            case OID.javaTrustedKeyUsage: isTrusted = true
+            default:
+                others.append(
+                    PKCS12Attribute(
+                        oid: oid, name: ObjectIdentifierName.name(of: oid),
+                        text: value.flatMap(AttributeText.init)?.text))
+            }
+        }
+    }
+
+    private mutating func take(friendlyName value: ASN1Node?, limits: PKCS12Limits) {
+        guard let decoded = value.flatMap(AttributeText.init) else {
+            isFriendlyNameOdd = true
+            return
+        }
+        let name = decoded.text.unicodeScalars
+        isFriendlyNameOdd =
+            decoded.isOdd || value?.identifier != .bmpString || name.count > limits.friendlyName
+        friendlyName = String(String.UnicodeScalarView(name.prefix(limits.friendlyName)))
+    }
+
+    private static func firstValue(_ values: ASN1Node) -> ASN1Node? {
+        guard values.identifier == .set, case .constructed(let children) = values.content else { return nil }
+        var iterator = children.makeIterator()
+        return iterator.next()
+    }
+}
+
+/// Text as attributes hold it, in whatever string type.
+private struct AttributeText {
+    let text: String
+    /// Whether the octets were not quite what the type says.
+    let isOdd: Bool
+
+    init?(_ node: ASN1Node) {
+        guard case .primitive(let bytes) = node.content else { return nil }
+        let decoded: String
+        switch node.identifier {
+        case .bmpString:
+            let bytes = Array(bytes)
+            let units = stride(from: 0, to: bytes.count - 1, by: 2).map {
+                UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
+            }
+            decoded = String(decoding: units, as: UTF16.self)
+            isOdd = bytes.count % 2 != 0 || decoded.unicodeScalars.contains("\u{FFFD}")
+        case .universalString:
+            let bytes = Array(bytes)
+            let units = stride(from: 0, to: bytes.count - 3, by: 4).map { index in
+                bytes[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            }
+            decoded = String(decoding: units, as: UTF32.self)
+            isOdd = bytes.count % 4 != 0
+        case .teletexString:
+            decoded = String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
+            isOdd = false
+        case .utf8String, .printableString, .ia5String, .visibleString, .octetString, .numericString:
+            decoded = String(decoding: bytes, as: UTF8.self)
+            isOdd = decoded.unicodeScalars.contains("\u{FFFD}")
+        default: return nil
+        }
+        // Programs that end strings with a zero character sometimes write it too.
+        text = String(decoded.prefix { $0 != "\0" })
+    }
+}

@@ -1,0 +1,61 @@
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("PKCS #12 files made by others", .enabled(if: Corpora.isAvailable, Comment(rawValue: Corpora.skipped)))
+struct CorporaTests {
+    @Test("every file opens, is rejected or is survived, as its manifest says")
+    func manifest() throws {
+        var disagreements: [String] = []
+        for entry in Corpora.entries {
+            let report = PKCS12.inspect(try entry.bytes(), password: entry.password)
+            let agrees =
+                switch entry.columns["expected"] {
+                case "opens": report.verdict == .ok
+                case "rejects": report.verdict != .ok
+                default: true
+                }
+            if !agrees {
+                disagreements.append("\(entry.path): \(report.verdict.rawValue): \(report.message)")
+            }
+        }
+        #expect(disagreements.isEmpty, "\(disagreements.joined(separator: "\n"))")
+    }
+
+    @Test(
+        "with a password that is not the file's, a file with a MAC is a wrong password, or is broken anyway")
+    func wrongPassword() throws {
+        let wrong = PKCS12Password.text(SecretBytes(utf8: "not the password of any of these"))
+        for entry in Corpora.entries where entry.columns["expected"] == "opens" {
+            let report = PKCS12.inspect(try entry.bytes(), password: wrong)
+            guard report.contents.mac != nil else { continue }
+            #expect(report.verdict == .wrongPassword, "\(entry.path): \(report.message)")
+        }
+    }
+
+    @Test("the samples of the interface give one identity each, with a name and a localKeyID")
+    func samples() throws {
+        let samples = Corpora.files(in: "purebred-samples")
+        #expect(samples.count >= 11)
+        for entry in samples {
+            let contents = try PKCS12.read(try entry.bytes(), password: entry.password)
+            #expect(contents.identities.count == 1, "\(entry.path)")
+            #expect(contents.identities.first?.friendlyName != nil, "\(entry.path)")
+            #expect(contents.identities.first?.localKeyID?.isEmpty == false, "\(entry.path)")
+            #expect(
+                contents.mac == MACInfo(algorithm: "HMAC-SHA-1", iterations: 1, saltLength: 8),
+                "\(entry.path)")
+        }
+    }
+}
+
+extension Corpora.Entry {
+    /// The password as the manifest means it; nil where none is needed or known.
+    fileprivate var password: PKCS12Password? {
+        switch columns["password_kind"] {
+        case "text", "utf-8": .text(SecretBytes(utf8: columns["password"] ?? ""))
+        case "empty": .text(SecretBytes([]))
+        default: nil
+        }
+    }
+}

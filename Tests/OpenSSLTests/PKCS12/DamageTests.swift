@@ -1,0 +1,59 @@
+@testable import OpenSSL
+import Testing
+
+@Suite("Damaged PKCS #12")
+struct DamageTests {
+    private let password = PKCS12Password.text(FileBuilder.password)
+
+    @Test("cut off after any byte is malformed")
+    func truncation() throws {
+        let bytes = try FileBuilder.written()
+        for count in 0..<bytes.count {
+            #expect(PKCS12.inspect(Array(bytes[..<count]), password: password).verdict == .malformed)
+        }
+    }
+
+    @Test("and truncated at any byte of BER with indefinite lengths is never accepted")
+    func openEnd() throws {
+        let bytes = try FileBuilder.written()
+        for count in 4..<bytes.count {
+            let cut = [0x30, 0x80] + bytes[4..<count] + [0, 0]
+            let report = PKCS12.inspect(Array(cut), password: password)
+            // Cut exactly before the MAC, what is left is a whole file without one.
+            #expect(report.verdict != .ok || report.contents.mac == nil)
+        }
+    }
+
+    @Test(
+        "in 2,000 seeded ways opens only where what the MAC protects is whole, and always ends in a verdict")
+    func mutants() throws {
+        let files = try [
+            FileBuilder.written(.modern.iterations(1), chain: [FileBuilder.second.certificate]),
+            FileBuilder.written(.compatible.iterations(1)),
+        ]
+        var generator = SeededGenerator(seed: 0x5EED)
+        for number in 0..<2_000 {
+            var mutant = files[number % files.count]
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                Self.mutate(&mutant, using: &generator)
+            }
+            let report = PKCS12.inspect(mutant, password: password)
+            guard report.verdict == .ok, report.contents.mac != nil else { continue }
+            let isWhole = report.contents.identities.first?.certificate == FileBuilder.first.certificate
+            #expect(isWhole, "mutant \(number)")
+        }
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
+        guard let index = bytes.indices.randomElement(using: &generator) else { return }
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+        case 1: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+        case 2: bytes.remove(at: index)
+        case 3: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: index)
+        default:
+            let end = min(bytes.count, index + Int.random(in: 1...32, using: &generator))
+            bytes.append(contentsOf: bytes[index..<end])
+        }
+    }
+}

@@ -1,0 +1,269 @@
+@testable import OpenSSL
+import SwiftASN1
+import Testing
+
+@Suite("Reading PKCS #12")
+struct ReadingTests {
+    private let password = PKCS12Password.text(FileBuilder.password)
+    private let first = FileBuilder.first
+    private let second = FileBuilder.second
+
+    @Test("finds every identity, whatever the order and whether localKeyID is right")
+    func severalIdentities() throws {
+        let confusing = BagAttributeSet(localKeyID: [1])
+        let bytes = try FileBuilder.file([
+            FileBuilder.encryptedSafe([
+                FileBuilder.bag(certificate: second.certificate, confusing),
+                FileBuilder.bag(certificate: first.certificate, confusing),
+            ]),
+            FileBuilder.safe([
+                FileBuilder.bag(key: first.key, confusing), FileBuilder.bag(key: second.key, confusing),
+            ]),
+        ])
+        let contents = try PKCS12.read(bytes, password: password)
+        #expect(contents.identities.map(\.certificate) == [first.certificate, second.certificate])
+        #expect(contents.identities.allSatisfy { $0.privateKey.matches($0.certificate) })
+        #expect(contents.certificates.isEmpty)
+    }
+
+    @Test("tells a certificate for another key from a key without one")
+    func mismatch() throws {
+        let named = BagAttributeSet(localKeyID: [1])
+        let mismatched = try PKCS12.read(
+            FileBuilder.file([
+                FileBuilder.safe([
+                    FileBuilder.bag(key: first.key, named),
+                    FileBuilder.bag(certificate: second.certificate, named),
+                ])
+            ]), password: password)
+        #expect(mismatched.mismatchedKeys.count == 1)
+        #expect(mismatched.certificates == [second.certificate])
+        #expect(throws: PKCS12Error(.keyMismatch)) { try mismatched.requireIdentities() }
+
+        let alone = try PKCS12.read(
+            FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: first.key, named)])]), password: password
+        )
+        #expect(alone.mismatchedKeys.isEmpty)
+        #expect(alone.keys.count == 1)
+        #expect(throws: PKCS12Error(.noIdentity)) { try alone.requireIdentities() }
+    }
+
+    @Test("reads a file without a MAC only when told to, and looks at it always")
+    func withoutMAC() throws {
+        let bytes = try FileBuilder.file(
+            [FileBuilder.safe([FileBuilder.bag(key: first.key)])], mac: .none)
+        #expect(throws: PKCS12Error(.missingMAC)) { try PKCS12.read(bytes, password: password) }
+        #expect(try PKCS12.read(bytes, password: password, allowNoMAC: true).keys.count == 1)
+        let report = PKCS12.inspect(bytes, password: password)
+        #expect(report.verdict == .ok)
+        #expect(report.contents.notes == [.noMAC])
+        #expect(PKCS12.inspect(bytes, password: .absent).verdict == .wrongPassword)
+    }
+
+    @Test("tells a key under a password of its own, and a safe under one, from damage")
+    func twoPasswords() throws {
+        let own = SecretBytes(utf8: "another")
+        let locked = try PKCS12.read(
+            FileBuilder.file([
+                FileBuilder.safe([FileBuilder.bag(key: first.key, password: own)]),
+                FileBuilder.encryptedSafe([FileBuilder.bag(certificate: first.certificate)]),
+            ]), password: password)
+        #expect(locked.lockedKeys.count == 1)
+        #expect(locked.certificates == [first.certificate])
+        #expect(throws: PKCS12Error(.wrongPassword)) { try locked.requireIdentities() }
+        let safe = try FileBuilder.file([
+            FileBuilder.encryptedSafe([FileBuilder.bag(certificate: first.certificate)], password: own)
+        ])
+        #expect(throws: PKCS12Error(.wrongPassword)) { try PKCS12.read(safe, password: password) }
+    }
+
+    @Test(
+        "takes the password as UTF-16, ISO-8859-1 and widened bytes where a file was written so, and says so")
+    func passwordEncodings() throws {
+        let typed = SecretBytes(utf8: "Mötley")
+        let latin1 = try #require(typed.transcodedToLatin1())
+        let utf16 = try #require(typed.transcodedToUTF16())
+        for (form, encoding) in [(latin1, PasswordEncoding.latin1), (utf16, .utf16)] {
+            let bytes = try FileBuilder.file(
+                [
+                    FileBuilder.encryptedSafe(
+                        [FileBuilder.bag(certificate: first.certificate)], password: form)
+                ],
+                password: typed)
+            let contents = try PKCS12.read(bytes, password: .text(typed))
+            #expect(contents.notes == [.passwordEncoding(layer: "safe 1", encoding)])
+        }
+        // The widened bytes of a UTF-8 password are the UTF-16 of its bytes taken for ISO-8859-1.
+        let widened = try FileBuilder.file([], password: SecretBytes(utf8: "M\u{C3}\u{B6}tley"))
+        let contents = try PKCS12.read(widened, password: .text(typed))
+        #expect(contents.notes == [.passwordEncoding(layer: "the MAC", .widenedBytes)])
+        let notUTF8 = try FileBuilder.file([], password: typed)
+        #expect(try PKCS12.read(notUTF8, password: .text(latin1)).notes.count == 1)
+    }
+
+    @Test("refuses a password with a zero byte inside")
+    func zeroByte() throws {
+        let bytes = try FileBuilder.written()
+        #expect(throws: PKCS12Error(.refused(limit: .passwordWithZeroByte))) {
+            try PKCS12.read(bytes, password: .text(SecretBytes([112, 0])))
+        }
+    }
+
+    @Test("forgives up to 16 zero bytes behind the file and nothing else", arguments: [0, 1, 16, 17])
+    func trailingZeroes(count: Int) throws {
+        let bytes = try FileBuilder.written() + [UInt8](repeating: 0, count: count)
+        let report = PKCS12.inspect(bytes, password: password)
+        #expect(report.verdict == (count <= 16 ? .ok : .malformed))
+        #expect(report.contents.notes == (1...16 ~= count ? [.trailingZeroes(count)] : []))
+        #expect(PKCS12.inspect(bytes + [1], password: password).verdict == .malformed)
+    }
+
+    @Test("reads BER of indefinite length, zero bytes behind it included", arguments: [0, 5])
+    func indefiniteLength(trailing: Int) throws {
+        let bytes = try FileBuilder.file([FileBuilder.safe([FileBuilder.bag(certificate: first.certificate)])]
+        )
+        guard case .constructed(let fields) = try DER.parse(bytes).content else {
+            Issue.record("no SEQUENCE")
+            return
+        }
+        let indefinite =
+            [0x30, 0x80] + fields.flatMap(\.encodedBytes) + [UInt8](repeating: 0, count: 2 + trailing)
+        let contents = try PKCS12.read(indefinite, password: password)
+        #expect(contents.certificates == [first.certificate])
+        #expect(contents.notes.contains(.basicEncoding))
+        #expect(contents.notes.contains(.trailingZeroes(trailing)) == (trailing > 0))
+    }
+
+    @Test("names what it cannot do and never blames the password for it")
+    func unsupported() throws {
+        let unknown = try FileBuilder.layer { coder in
+            try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
+        }
+        let md2 = try FileBuilder.layer {
+            try $0.appendPBES1("1.2.840.113549.1.5.1", [1, 2, 3, 4, 5, 6, 7, 8], 1)
+        }
+        for layer in [unknown, md2] {
+            for file in try [
+                FileBuilder.file([FileBuilder.encryptedSafe(layer)]),
+                FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: layer)])], mac: .none),
+            ] {
+                #expect(PKCS12.inspect(file, password: password).verdict == .unsupported)
+            }
+        }
+        let report = PKCS12.inspect(
+            try FileBuilder.file([FileBuilder.encryptedSafe(md2)]), password: password)
+        #expect(
+            report.error?.code
+                == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
+    }
+
+    @Test("reports keys of kinds that OpenSSL has not, secrets, revocation lists and strange bags")
+    func otherBags() throws {
+        let key = try ASN1.encoded { coder in
+            try coder.sequence { info in
+                try info.serialize(0)
+                try info.sequence { try $0.objectIdentifier("2.16.840.1.101.3.4.3.17") }
+                try info.octets([1, 2, 3])
+            }
+        }
+        let typed = try ASN1.encoded { coder in
+            try coder.sequence { value in
+                try value.objectIdentifier("1.2.3.4")
+                try value.explicit(0) { try $0.octets([1]) }
+            }
+        }
+        let contents = try PKCS12.read(
+            FileBuilder.file([
+                FileBuilder.safe([
+                    FileBuilder.bag(OID.keyBag, value: key), FileBuilder.bag(OID.secretBag, value: typed),
+                    FileBuilder.bag(OID.crlBag, value: typed), FileBuilder.bag(OID.certBag, value: typed),
+                    FileBuilder.bag("1.2.3.5", value: typed),
+                    FileBuilder.bag(
+                        OID.safeContentsBag,
+                        value: FileBuilder.contents([
+                            FileBuilder.bag(certificate: first.certificate)
+                        ])),
+                ])
+            ]), password: password)
+        #expect(contents.unknownKeys.map(\.name) == ["ML-DSA-44"])
+        #expect(
+            contents.otherBags.map(\.kind) == [
+                .secret(type: "1.2.3.4"), .revocationList, .certificate(type: "1.2.3.4"),
+                .unknown(type: "1.2.3.5"),
+            ])
+        #expect(contents.certificates == [first.certificate])
+    }
+
+    @Test("reports a certificate that cannot be parsed and goes on")
+    func unreadableCertificate() throws {
+        let broken = try ASN1.encoded { coder in
+            try coder.sequence { value in
+                try value.objectIdentifier(OID.x509Certificate)
+                try value.explicit(0) { try $0.octets([1, 2, 3]) }
+            }
+        }
+        let contents = try PKCS12.read(
+            FileBuilder.file([
+                FileBuilder.safe([
+                    FileBuilder.bag(OID.certBag, value: broken),
+                    FileBuilder.bag(certificate: first.certificate),
+                ])
+            ]), password: password)
+        #expect(contents.unreadableCertificates.map(\.place) == ["safe 1, bag 1"])
+        #expect(contents.certificates == [first.certificate])
+    }
+
+    @Test(
+        "takes a friendly name of any string type and any length",
+        arguments: [
+            FriendlyName(.bmpString, [0, 65, 0, 66], "AB", isOdd: false),
+            FriendlyName(.bmpString, [0, 65, 0, 0], "A", isOdd: false),
+            FriendlyName(.bmpString, [0, 65, 0], "A", isOdd: true),
+            FriendlyName(.bmpString, [], "", isOdd: false),
+            FriendlyName(.bmpString, [0xD8, 0x00], "\u{FFFD}", isOdd: true),
+            FriendlyName(.utf8String, Array("é".utf8), "é", isOdd: true),
+            FriendlyName(.teletexString, [0xE9], "é", isOdd: true),
+            FriendlyName(.universalString, [0, 1, 0xF5, 0x11], "\u{1F511}", isOdd: true),
+            FriendlyName(.null, [], nil, isOdd: true),
+            FriendlyName(
+                .bmpString, [UInt8](repeating: 0x4E, count: 1000),
+                String(repeating: "\u{4E4E}", count: 256), isOdd: true),
+        ])
+    func friendlyNames(name: FriendlyName) throws {
+        let contents = try PKCS12.read(
+            FileBuilder.file([
+                FileBuilder.safe([
+                    FileBuilder.bag("1.2.3.5", value: [5, 0], attributes: name.attributes())
+                ])
+            ]), password: password)
+        #expect(contents.otherBags.first?.friendlyName == name.text)
+        #expect(contents.notes == (name.isOdd ? [.oddFriendlyName(place: "safe 1, bag 1")] : []))
+    }
+}
+
+struct FriendlyName: Sendable {
+    let identifier: ASN1Identifier
+    let octets: [UInt8]
+    let text: String?
+    let isOdd: Bool
+
+    init(_ identifier: ASN1Identifier, _ octets: [UInt8], _ text: String?, isOdd: Bool) {
+        self.identifier = identifier
+        self.octets = octets
+        self.text = text
+        self.isOdd = isOdd
+    }
+
+    func attributes() throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.appendConstructedNode(identifier: .set) { set in
+                try set.sequence { attribute in
+                    try attribute.objectIdentifier(OID.friendlyName)
+                    attribute.appendConstructedNode(identifier: .set) { values in
+                        values.appendPrimitiveNode(identifier: identifier) { $0 += octets }
+                    }
+                }
+            }
+        }
+    }
+}
