@@ -68,7 +68,7 @@ struct CipherChoice: Sendable {
             self.keyLength = keyLength ?? castLength ?? traits.keyLength
             displayName = traits.name
         }
-        guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...128 ~= self.keyLength else {
+        guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...64 ~= self.keyLength else {
             throw .malformed("\(place), key length", expected: "\(traits.keyLength)")
         }
     }
