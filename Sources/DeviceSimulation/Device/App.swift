@@ -1,0 +1,54 @@
+/// What an app may reach beyond its own: the entitlements that its signature carries.
+package struct Entitlements: Sendable, Hashable {
+    /// `keychain-access-groups`: key-chain groups, each with a team identifier in front. The first is where
+    /// items go that name no group.
+    package var keychainAccessGroups: [String]
+    /// `com.apple.security.application-groups`: groups of apps that share a container.
+    package var applicationGroups: [String]
+
+    /// Entitlements to the given groups.
+    package init(keychainAccessGroups: [String] = [], applicationGroups: [String] = []) {
+        self.keychainAccessGroups = keychainAccessGroups
+        self.applicationGroups = applicationGroups
+    }
+}
+
+/// An app as the device knows it: its names and its entitlements.
+package struct App: Sendable, Hashable {
+    /// The app's own name, such as `red.hound.keyshare.provider`.
+    package var bundleIdentifier: String
+    /// Its maker's name, ten letters and digits.
+    package var teamIdentifier: String
+    /// What it may reach.
+    package var entitlements: Entitlements
+
+    /// An app with the given names and entitlements.
+    package init(bundleIdentifier: String, teamIdentifier: String, entitlements: Entitlements) {
+        self.bundleIdentifier = bundleIdentifier
+        self.teamIdentifier = teamIdentifier
+        self.entitlements = entitlements
+    }
+
+    /// The name by which the system knows the app: team, dot, bundle identifier.
+    package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
+
+    /// The key-chain groups that the app sees, the default one first: those of its entitlements, its own,
+    /// and those of its application groups. This is the order in which Apple's key chain takes them.
+    package var accessGroups: [String] {
+        var seen: Set<String> = []
+        return (entitlements.keychainAccessGroups + [applicationIdentifier] + entitlements.applicationGroups)
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// The provider: host app and extensions share one key-chain group and one application group.
+    package static let provider = App(
+        bundleIdentifier: "red.hound.keyshare.provider", teamIdentifier: "PRVD000001",
+        entitlements: Entitlements(
+            keychainAccessGroups: ["PRVD000001.red.hound.keyshare.shared"],
+            applicationGroups: ["group.red.hound.keyshare.provider"]))
+
+    /// The consumer: another team's app, with a key-chain group of its own.
+    package static let consumer = App(
+        bundleIdentifier: "red.hound.keyshare.consumer", teamIdentifier: "CNSM000001",
+        entitlements: Entitlements(keychainAccessGroups: ["CNSM000001.red.hound.keyshare.consumer"]))
+}

@@ -1,0 +1,96 @@
+private import Glibc
+private import OpenSSL
+
+/// The simulated device: one folder, mode 0700, in which everything that apps and system keep on it lies.
+///
+/// ```
+/// provider.sock                  the provider's socket
+/// keychain/keychain.sqlite       the key chain of all apps, sealed
+/// keychain/master.key            what seals it, 32 bytes
+/// containers/<bundle identifier> the app's own files
+/// groups/<application group>     the files that the apps of a group share
+/// ```
+///
+/// A value: two of the same folder are the same device, in this process or another.
+package struct Device: Sendable, Hashable {
+    /// The folder's absolute path, without symbolic links.
+    package let folder: String
+
+    /// The longest path that the address of a UNIX-domain socket holds, in bytes (unix(7)).
+    package static let longestSocketPath = 107
+
+    /// Opens the device in `folder`, and makes it, with the folders above it, on first use.
+    ///
+    /// A folder of ours that others may enter is closed to them.
+    ///
+    /// - Throws: `DeviceError` when a symbolic link, a file or another user's folder stands there, or
+    ///   nothing can be made there.
+    package init(folder: String) throws(DeviceError) {
+        try Folder.make(folder, withParents: true)
+        guard let resolved = unsafe realpath(folder, nil) else {
+            throw .inputOutput("cannot resolve", folder, errno: errno)
+        }
+        defer { unsafe free(resolved) }
+        self.folder = unsafe String(cString: resolved)
+    }
+
+    /// Where the provider's socket belongs: `provider.sock` in the folder, or, where that path is longer
+    /// than an address holds, a file in `keyshare` in the user's runtime folder, named after this folder.
+    ///
+    /// - Parameter runtimeDirectory: `$XDG_RUNTIME_DIR`, where there is one; `keyshare` is made there, mode
+    ///   0700, when it is needed.
+    /// - Throws: `DeviceError`: `.socketPathTooLong` when neither path fits, or what stops the folder from
+    ///   being made.
+    /// - Returns: a path of at most `longestSocketPath` bytes.
+    package func socketPath(runtimeDirectory: String?) throws(DeviceError) -> String {
+        let path = folder + "/provider.sock"
+        if path.utf8.count <= Self.longestSocketPath { return path }
+        let shortened = runtimeDirectory.map { directory in
+            let name = String(Digest.sha256(Array(folder.utf8)).prefix(8).upperHex.lowercased())
+            return (folder: directory + "/keyshare", name: name + ".sock")
+        }
+        guard let shortened, (shortened.folder + "/" + shortened.name).utf8.count <= Self.longestSocketPath
+        else {
+            throw DeviceError(
+                .socketPathTooLong, path: path,
+                "the socket's path has \(path.utf8.count) bytes, more than \(Self.longestSocketPath)")
+        }
+        try Folder.make(shortened.folder)
+        return shortened.folder + "/" + shortened.name
+    }
+
+    /// The folder for an app's own files, made on first use.
+    ///
+    /// - Throws: `DeviceError` when it cannot be made.
+    package func container(of app: App) throws(DeviceError) -> String {
+        try subfolder("containers", app.bundleIdentifier)
+    }
+
+    /// The folder that the apps of an application group share, made on first use.
+    ///
+    /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
+    package func groupContainer(_ group: String, for app: App) throws(DeviceError) -> String {
+        guard app.entitlements.applicationGroups.contains(group) else {
+            throw DeviceError(
+                .missingEntitlement(group), path: "",
+                "\(app.bundleIdentifier) is not entitled to the application group \(group)")
+        }
+        return try subfolder("groups", group)
+    }
+
+    /// The folder of the key chain, made on first use.
+    func keychainFolder() throws(DeviceError) -> String {
+        try subfolder("keychain")
+    }
+
+    private func subfolder(_ components: String...) throws(DeviceError) -> String {
+        var path = folder
+        for component in components {
+            guard !component.isEmpty, !component.hasPrefix("."), !component.utf8.contains(UInt8(ascii: "/"))
+            else { throw .cannotCreate(path + "/" + component, errno: EINVAL) }
+            path += "/" + component
+            try Folder.make(path)
+        }
+        return path
+    }
+}

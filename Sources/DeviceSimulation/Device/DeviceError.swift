@@ -1,0 +1,63 @@
+private import Glibc
+
+/// Why the simulated device's files could not be made, read or written.
+///
+/// Equal by code.
+package struct DeviceError: Error, Sendable {
+    /// What went wrong.
+    package enum Code: Hashable, Sendable {
+        /// A symbolic link stands where a folder or file of the device belongs.
+        case symbolicLink
+        /// Something that is no folder stands where one belongs.
+        case notAFolder
+        /// The folder or file belongs to another user.
+        case foreignOwner
+        /// Others may read a file that holds secrets.
+        case exposedFile
+        /// A file or folder could not be made; the system's error number.
+        case cannotCreate(Int32)
+        /// Reading, writing, or bringing to disk failed; the system's error number.
+        case inputOutput(Int32)
+        /// No path for the socket is short enough.
+        case socketPathTooLong
+        /// The app asks for a group that its entitlements do not name.
+        case missingEntitlement(String)
+    }
+
+    /// What went wrong.
+    package let code: Code
+    /// The file or folder it is about; empty where there is none.
+    package let path: String
+    /// The same in words for a human, without a full stop.
+    package let reason: String
+
+    init(_ code: Code, path: String, _ reason: String) {
+        self.code = code
+        self.path = path
+        self.reason = reason
+    }
+
+    static func cannotCreate(_ path: String, errno code: Int32) -> DeviceError {
+        DeviceError(.cannotCreate(code), path: path, "cannot create \(path): \(words(code))")
+    }
+
+    static func inputOutput(_ operation: String, _ path: String, errno code: Int32) -> DeviceError {
+        DeviceError(.inputOutput(code), path: path, "\(operation) \(path): \(words(code))")
+    }
+
+    private static func words(_ code: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension DeviceError: Equatable {
+    /// Equal by code; paths and words may differ.
+    package static func == (left: DeviceError, right: DeviceError) -> Bool { left.code == right.code }
+}
+
+extension DeviceError: CustomStringConvertible {
+    /// The reason.
+    package var description: String { reason }
+}

@@ -1,0 +1,78 @@
+private import Glibc
+
+/// Folders that belong to this user alone.
+enum Folder {
+    /// Makes sure that `path` is a folder of this user's with mode 0700, made if it is not there.
+    ///
+    /// The last component may be no symbolic link: whoever can place one could lead secrets elsewhere.
+    static func make(_ path: String, withParents: Bool = false) throws(DeviceError) {
+        // A slash at the end would make the system follow a link.
+        var path = Substring(path)
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let folder = String(path)
+
+        if withParents { try makeParents(of: folder) }
+        try makeOne(folder)
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw refusal(folder, errno: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw .inputOutput("cannot look at", folder, errno: errno)
+        }
+        guard status.st_uid == geteuid() else {
+            throw DeviceError(.foreignOwner, path: folder, "\(folder) belongs to another user")
+        }
+        if status.st_mode & 0o777 != 0o700, fchmod(descriptor, 0o700) != 0 {
+            throw .inputOutput("cannot close to others", folder, errno: errno)
+        }
+    }
+
+    /// Brings a folder's entries to disk: files that were made, renamed or removed in it.
+    static func synchronize(_ path: String) throws(DeviceError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
+    }
+
+    /// The path of the folder that holds `path`.
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func makeParents(of path: String) throws(DeviceError) {
+        for index in path.indices.dropFirst() where path[index] == "/" {
+            let parent = String(path[..<index])
+            // Only the missing ones: a parent that is there may be anybody's, on a read-only disk, or a link.
+            guard unsafe access(parent, F_OK) != 0 else { continue }
+            try makeOne(parent)
+        }
+    }
+
+    /// Makes a folder that is not there, and brings its name to disk: what is acknowledged in it later must
+    /// not go with it in a power cut.
+    private static func makeOne(_ path: String) throws(DeviceError) {
+        guard unsafe mkdir(path, 0o700) == 0 else {
+            guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }
+            return
+        }
+        let parent = parent(of: path)
+        // A folder may take new entries and yet not let us open it.
+        guard unsafe access(parent, R_OK) == 0 else { return }
+        try synchronize(parent)
+    }
+
+    private static func refusal(_ path: String, errno code: Int32) -> DeviceError {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return .inputOutput("cannot open", path, errno: code) }
+        return switch status.st_mode & S_IFMT {
+        case S_IFLNK: DeviceError(.symbolicLink, path: path, "\(path) is a symbolic link")
+        case S_IFDIR where status.st_uid != geteuid():
+            DeviceError(.foreignOwner, path: path, "\(path) belongs to another user")
+        case S_IFDIR: .inputOutput("cannot open", path, errno: code)
+        default: DeviceError(.notAFolder, path: path, "\(path) is not a folder")
+        }
+    }
+}

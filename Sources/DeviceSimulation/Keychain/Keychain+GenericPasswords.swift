@@ -1,0 +1,121 @@
+internal import GRDB
+package import OpenSSL
+
+extension Keychain {
+    /// The password of `account` at `service`; nil when the app sees none.
+    ///
+    /// Where several of the app's groups have one, the first group's counts.
+    ///
+    /// - Throws: `KeychainError`: `.decode` when the item was altered.
+    package func password(
+        service: String, account: String, accessGroup: String? = nil
+    ) throws(KeychainError) -> SecretBytes? {
+        let groups = try searched(accessGroup)
+        return try store.read { database in
+            try password(service: service, account: account, groups: groups, in: database)
+        }
+    }
+
+    /// Keeps the password of `account` at `service`, in place of the one that the group has.
+    ///
+    /// - Throws: `KeychainError`.
+    package func setPassword(
+        _ password: SecretBytes, service: String, account: String,
+        accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly, accessGroup: String? = nil
+    ) throws(KeychainError) {
+        let group = try target(accessGroup)
+        try store.write { database in
+            // A new row, not a changed one: an id never stands for two secrets.
+            _ = try deletePassword(service: service, account: account, group: group, in: database)
+            try insert(
+                password, service: service, account: account, accessibility: accessibility, group: group,
+                in: database)
+        }
+    }
+
+    /// Deletes the password of `account` at `service`, in every group that is searched; silent when there is
+    /// none.
+    ///
+    /// - Throws: `KeychainError`.
+    package func deletePassword(
+        service: String, account: String, accessGroup: String? = nil
+    ) throws(KeychainError) {
+        let groups = try searched(accessGroup)
+        try store.write { database in
+            let changed = try groups.filter { group in
+                try deletePassword(service: service, account: account, group: group, in: database)
+            }
+            try KeychainRecord.countChange(of: Set(changed), in: database)
+        }
+    }
+
+    /// The password of `account` at `service`; where there is none, the one that `make` gives, kept.
+    ///
+    /// Of several callers at once, in any processes, one makes it and all get the same.
+    ///
+    /// - Throws: `KeychainError`; `.internalError`, with the cause, when `make` fails.
+    package func createOrReadPassword(
+        service: String, account: String, accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly,
+        accessGroup: String? = nil, make: () throws -> SecretBytes
+    ) throws(KeychainError) -> SecretBytes {
+        let groups = try searched(accessGroup)
+        let group = try target(accessGroup)
+        // Reading first keeps the common case from waiting for those who write.
+        if let password = try password(service: service, account: account, accessGroup: accessGroup) {
+            return password
+        }
+        return try store.write { database in
+            if let made = try password(service: service, account: account, groups: groups, in: database) {
+                return made
+            }
+            let password = try make()
+            try insert(
+                password, service: service, account: account, accessibility: accessibility, group: group,
+                in: database)
+            return password
+        }
+    }
+}
+
+extension Keychain {
+    private func password(
+        service: String, account: String, groups: [String], in database: Database
+    ) throws -> SecretBytes? {
+        guard Self.isPossible(service), Self.isPossible(account) else { return nil }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT \(KeychainRecord.columns), sealed FROM item
+                WHERE class = 'genp' AND accessGroup = ? AND service = ? AND account = ?
+                """)
+        for group in groups {
+            if let row = try Row.fetchOne(statement, arguments: [group, service, account]) {
+                return try KeychainRecord.secret(row, key: store.key).secret
+            }
+        }
+        return nil
+    }
+
+    private func deletePassword(
+        service: String, account: String, group: String, in database: Database
+    ) throws -> Bool {
+        guard Self.isPossible(service), Self.isPossible(account) else { return false }
+        let statement = try database.cachedStatement(
+            sql: "DELETE FROM item WHERE class = 'genp' AND accessGroup = ? AND service = ? AND account = ?")
+        try statement.execute(arguments: [group, service, account])
+        return database.changesCount > 0
+    }
+
+    private func insert(
+        _ password: SecretBytes, service: String, account: String, accessibility: Accessibility,
+        group: String, in database: Database
+    ) throws {
+        try Self.check(texts: [service, account], sizes: [password.count])
+        let record = KeychainRecord(
+            id: try KeychainRecord.reserveIDs(1, in: database), itemClass: ItemClass.genericPassword.rawValue,
+            accessGroup: group, accessible: accessibility.rawValue, service: service, account: account)
+        guard try record.insert(password, into: database, key: store.key) else {
+            throw KeychainError(.duplicateItem, "the key chain already holds this password")
+        }
+        try KeychainRecord.countChange(of: [group], in: database)
+    }
+}

@@ -1,0 +1,236 @@
+private import Foundation
+internal import GRDB
+package import OpenSSL
+
+extension Keychain {
+    /// Adds one identity.
+    ///
+    /// - Throws: `KeychainError`: `.duplicateItem` when its group has an identity of that label.
+    @discardableResult
+    package func add(_ identity: NewIdentity) throws(KeychainError) -> IdentityAttributes {
+        guard let result = try add([identity]).first else {
+            throw KeychainError(.internalError, "adding an identity gave no result")
+        }
+        return try result.get()
+    }
+
+    /// Adds many identities in one transaction, with a result for each, in their order.
+    ///
+    /// What concerns one identity (a duplicate, an attribute that none can have) stands in its result, and
+    /// the others are added all the same.
+    ///
+    /// - Throws: `KeychainError` when nothing could be added.
+    package func add(
+        _ identities: [NewIdentity]
+    ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
+        guard !identities.isEmpty else { return [] }
+        return try store.write { database in
+            let firstID = try KeychainRecord.reserveIDs(identities.count, in: database)
+            var changed: Set<String> = []
+            var results: [Result<IdentityAttributes, KeychainError>] = []
+            results.reserveCapacity(identities.count)
+            for (index, identity) in identities.enumerated() {
+                let record: KeychainRecord
+                do throws(KeychainError) {
+                    record = try self.record(identity, id: firstID + Int64(index))
+                } catch {
+                    results.append(.failure(error))
+                    continue
+                }
+                guard try record.insert(identity.privateKey, into: database, key: store.key) else {
+                    results.append(
+                        .failure(
+                            KeychainError(
+                                .duplicateItem, "the key chain already holds the identity \(identity.label)"))
+                    )
+                    continue
+                }
+                changed.insert(record.accessGroup)
+                results.append(.success(try IdentityAttributes(record)))
+            }
+            try KeychainRecord.countChange(of: changed, in: database)
+            return results
+        }
+    }
+
+    /// The identities that the app sees, in the order they were added, from behind the item `id` on.
+    ///
+    /// Costs what the stretch costs, not what the key chain holds. An empty answer is the end.
+    ///
+    /// - Throws: `KeychainError`.
+    package func identities(
+        after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
+    ) throws(KeychainError) -> [IdentityRecord] {
+        try rows(
+            after: id, limit: limit, accessGroup: accessGroup,
+            columns: IdentityAttributes.columns + ", certificate"
+        ) { row in
+            IdentityRecord(
+                attributes: try IdentityAttributes(row),
+                certificate: [UInt8](try KeychainRecord.value(row, 6) as Data))
+        }
+    }
+
+    /// The same without the certificates: quicker for lists of many.
+    ///
+    /// - Throws: `KeychainError`.
+    package func identityAttributes(
+        after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
+    ) throws(KeychainError) -> [IdentityAttributes] {
+        try rows(
+            after: id, limit: limit, accessGroup: accessGroup, columns: IdentityAttributes.columns,
+            IdentityAttributes.init)
+    }
+
+    /// The identity called `label`, without its key.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none.
+    package func identity(
+        label: String, accessGroup: String? = nil
+    ) throws(KeychainError) -> IdentityRecord {
+        try identityRow(label, accessGroup: accessGroup) { row in
+            try IdentityRecord(KeychainRecord(row: row))
+        }
+    }
+
+    /// The identity called `label` with its key.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none, `.decode` when any part of it was
+    ///   altered.
+    package func openIdentity(
+        label: String, accessGroup: String? = nil
+    ) throws(KeychainError) -> OpenedIdentity {
+        try identityRow(label, accessGroup: accessGroup) { row in
+            let (record, secret) = try KeychainRecord.secret(row, key: store.key)
+            return OpenedIdentity(record: try IdentityRecord(record), privateKey: secret)
+        }
+    }
+
+    /// The private key of the identity called `label`, PKCS #8.
+    ///
+    /// - Throws: as `openIdentity`.
+    package func privateKey(
+        label: String, accessGroup: String? = nil
+    ) throws(KeychainError) -> SecretBytes {
+        try openIdentity(label: label, accessGroup: accessGroup).privateKey
+    }
+
+    /// Deletes the identity called `label`, in every group that is searched.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none.
+    package func deleteIdentity(label: String, accessGroup: String? = nil) throws(KeychainError) {
+        let groups = try searched(accessGroup)
+        guard Self.isPossible(label) else { throw Self.notFound(label) }
+        try store.write { database in
+            let statement = try database.cachedStatement(
+                sql: "DELETE FROM item WHERE class = 'idnt' AND accessGroup = ? AND label = ?")
+            var changed: Set<String> = []
+            for group in groups {
+                try statement.execute(arguments: [group, label])
+                if database.changesCount > 0 { changed.insert(group) }
+            }
+            guard !changed.isEmpty else { throw Self.notFound(label) }
+            try KeychainRecord.countChange(of: changed, in: database)
+        }
+    }
+}
+
+extension Keychain {
+    private static func notFound(_ label: String) -> KeychainError {
+        KeychainError(.itemNotFound, "the key chain holds no identity \(label)")
+    }
+
+    private func record(_ identity: NewIdentity, id: Int64) throws(KeychainError) -> KeychainRecord {
+        let group = try target(identity.accessGroup)
+        try Self.check(
+            texts: [identity.label],
+            sizes: [identity.certificate.count, identity.privateKey.count, identity.applicationTag.count])
+        guard !identity.label.isEmpty, !identity.certificate.isEmpty, !identity.privateKey.isEmpty,
+            let notBefore = Int64(exactly: identity.notBefore.timeIntervalSince1970.rounded(.down))
+        else {
+            throw KeychainError(.param, "an identity needs a label, a certificate, a private key and a date")
+        }
+        return KeychainRecord(
+            id: id, itemClass: ItemClass.identity.rawValue, accessGroup: group,
+            accessible: identity.accessibility.rawValue, label: identity.label,
+            applicationTag: identity.applicationTag, notBefore: notBefore, certificate: identity.certificate)
+    }
+
+    private func rows<Value: Identifiable<Int64>>(
+        after id: Int64, limit: Int, accessGroup: String?, columns: String, _ make: (Row) throws -> Value
+    ) throws(KeychainError) -> [Value] {
+        let groups = try searched(accessGroup)
+        let limit = max(limit, 0)
+        return try store.read { database in
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT \(columns) FROM item INDEXED BY itemByGroup
+                    WHERE accessGroup = ? AND class = 'idnt' AND id > ? ORDER BY id LIMIT ?
+                    """)
+            // Group by group: over several at once SQLite would have to sort all that there are.
+            var values: [Value] = []
+            for group in groups {
+                let cursor = try Row.fetchCursor(statement, arguments: [group, id, limit])
+                while let row = try cursor.next() {
+                    values.append(try make(row))
+                }
+            }
+            return Array(values.sorted { $0.id < $1.id }.prefix(limit))
+        }
+    }
+
+    private func identityRow<Value>(
+        _ label: String, accessGroup: String?, _ body: (Row) throws -> Value
+    ) throws(KeychainError) -> Value {
+        let groups = try searched(accessGroup)
+        guard Self.isPossible(label) else { throw Self.notFound(label) }
+        return try store.read { database in
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT \(KeychainRecord.columns), sealed FROM item
+                    WHERE class = 'idnt' AND accessGroup = ? AND label = ?
+                    """)
+            for group in groups {
+                if let row = try Row.fetchOne(statement, arguments: [group, label]) { return try body(row) }
+            }
+            throw Self.notFound(label)
+        }
+    }
+}
+
+extension IdentityAttributes {
+    /// The columns that `init(_: Row)` reads, in its order.
+    fileprivate static let columns = "id, label, accessGroup, accessible, applicationTag, notBefore"
+
+    fileprivate init(_ row: Row) throws {
+        try self.init(
+            id: KeychainRecord.value(row, 0), label: KeychainRecord.value(row, 1),
+            accessGroup: KeychainRecord.value(row, 2), accessible: KeychainRecord.value(row, 3),
+            applicationTag: [UInt8](KeychainRecord.value(row, 4) as Data),
+            notBefore: KeychainRecord.value(row, 5))
+    }
+
+    fileprivate init(_ record: KeychainRecord) throws(KeychainError) {
+        try self.init(
+            id: record.id, label: record.label, accessGroup: record.accessGroup,
+            accessible: record.accessible, applicationTag: record.applicationTag, notBefore: record.notBefore)
+    }
+
+    private init(
+        id: Int64, label: String, accessGroup: String, accessible: String, applicationTag: [UInt8],
+        notBefore: Int64
+    ) throws(KeychainError) {
+        guard let accessibility = Accessibility(rawValue: accessible) else {
+            throw KeychainError(.decode, "item \(id) of the key chain has no known accessibility")
+        }
+        self.init(
+            id: id, label: label, accessGroup: accessGroup, accessibility: accessibility,
+            applicationTag: applicationTag, notBefore: Date(timeIntervalSince1970: Double(notBefore)))
+    }
+}
+
+extension IdentityRecord {
+    fileprivate init(_ record: KeychainRecord) throws(KeychainError) {
+        self.init(attributes: try IdentityAttributes(record), certificate: record.certificate)
+    }
+}

@@ -1,0 +1,44 @@
+internal import GRDB
+
+/// Something that is wrong with the key chain's file.
+package enum KeychainProblem: Sendable, Hashable {
+    /// SQLite finds the file's structure at fault, in its own words.
+    case structure(String)
+    /// An item does not open: it was altered or moved.
+    case item(id: Int64?)
+}
+
+extension Keychain {
+    /// Looks for damage in the structure of the key chain's file (`PRAGMA quick_check`).
+    ///
+    /// - Throws: `KeychainError` when the file cannot be read at all.
+    /// - Returns: nothing when all is well.
+    package func quickCheck() throws(KeychainError) -> [KeychainProblem] {
+        try store.read { database in
+            try String.fetchAll(database, sql: "PRAGMA quick_check")
+                .filter { $0 != "ok" }.map(KeychainProblem.structure)
+        }
+    }
+
+    /// Looks for damage in the structure, and opens every item of the device, other apps' included, to see
+    /// that none was altered. Nothing of what is opened leaves this call.
+    ///
+    /// - Throws: `KeychainError` when the file cannot be read at all.
+    /// - Returns: nothing when all is well.
+    package func verifyIntegrity() throws(KeychainError) -> [KeychainProblem] {
+        let structure = try quickCheck()
+        return try store.read { database in
+            var problems = structure
+            let rows = try Row.fetchCursor(
+                database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
+            while let row = try rows.next() {
+                do {
+                    _ = try KeychainRecord.secret(row, key: store.key)
+                } catch let error as KeychainError where error.code == .decode {
+                    problems.append(.item(id: Int64.fromDatabaseValue(row[0])))
+                }
+            }
+            return problems
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import GRDB
+
+/// Why the key chain did not do what it was asked for.
+///
+/// Equal by code.
+package struct KeychainError: Error, Sendable {
+    /// The status that Apple's key chain gives for the same trouble (`SecBase.h`).
+    package enum Code: Int32, Sendable, Hashable, CaseIterable {
+        /// `errSecDiskFull`
+        case diskFull = -34
+        /// `errSecIO`
+        case io = -36
+        /// `errSecParam`: an argument that no item can have.
+        case param = -50
+        /// `errSecNotAvailable`: others kept the key chain busy for too long.
+        case notAvailable = -25291
+        /// `errSecReadOnly`
+        case readOnly = -25292
+        /// `errSecInvalidKeychain`: the database, or the key to it, is not what it was.
+        case invalidKeychain = -25295
+        /// `errSecDuplicateItem`
+        case duplicateItem = -25299
+        /// `errSecItemNotFound`
+        case itemNotFound = -25300
+        /// `errSecDataTooLarge`
+        case dataTooLarge = -25302
+        /// `errSecInteractionNotAllowed`: the item's accessibility forbids it in the device's state.
+        case interactionNotAllowed = -25308
+        /// `errSecDecode`: an item was altered or moved, and does not open.
+        case decode = -26275
+        /// `errSecInternalError`: a fault of the program.
+        case internalError = -26276
+        /// `errSecMissingEntitlement`
+        case missingEntitlement = -34018
+
+        /// Apple's number.
+        package var status: Int32 { rawValue }
+
+        /// Apple's name, such as `errSecItemNotFound`.
+        package var name: String {
+            switch self {
+            case .diskFull: "errSecDiskFull"
+            case .io: "errSecIO"
+            case .param: "errSecParam"
+            case .notAvailable: "errSecNotAvailable"
+            case .readOnly: "errSecReadOnly"
+            case .invalidKeychain: "errSecInvalidKeychain"
+            case .duplicateItem: "errSecDuplicateItem"
+            case .itemNotFound: "errSecItemNotFound"
+            case .dataTooLarge: "errSecDataTooLarge"
+            case .interactionNotAllowed: "errSecInteractionNotAllowed"
+            case .decode: "errSecDecode"
+            case .internalError: "errSecInternalError"
+            case .missingEntitlement: "errSecMissingEntitlement"
+            }
+        }
+    }
+
+    /// What went wrong.
+    package let code: Code
+    /// The same in words for a human, without a full stop and without any item's contents.
+    package let reason: String
+    /// What caused it, where something else did.
+    package let cause: (any Error)?
+
+    init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.cause = cause
+    }
+
+    /// What `error`, from below, means for a key chain.
+    init(_ error: any Error) {
+        switch error {
+        case let error as KeychainError: self = error
+        case let error as DeviceError: self.init(.io, error.reason, cause: error)
+        case let error as DatabaseError: self.init(error)
+        default: self.init(.internalError, "\(error)", cause: error)
+        }
+    }
+
+    private init(_ error: DatabaseError) {
+        // Not the whole description: it could quote a statement's arguments.
+        let words = error.message ?? "error \(error.resultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_FULL: self.init(.diskFull, "the disk is full", cause: error)
+        case .SQLITE_READONLY, .SQLITE_PERM:
+            self.init(.readOnly, "the key chain cannot be written: \(words)", cause: error)
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_NOLFS:
+            self.init(.io, "the key chain's file fails: \(words)", cause: error)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA:
+            self.init(.invalidKeychain, "the key chain's file is damaged: \(words)", cause: error)
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
+            self.init(.notAvailable, "the key chain is busy: \(words)", cause: error)
+        case .SQLITE_TOOBIG: self.init(.dataTooLarge, "the item is too large", cause: error)
+        default: self.init(.internalError, "the key chain's database says: \(words)", cause: error)
+        }
+    }
+}
+
+extension KeychainError: Equatable {
+    /// Equal by code; words and cause may differ.
+    package static func == (left: KeychainError, right: KeychainError) -> Bool { left.code == right.code }
+}
+
+extension KeychainError: CustomStringConvertible {
+    /// The reason, with Apple's name and number for it.
+    package var description: String { "\(reason) (\(code.name), \(code.status))" }
+}

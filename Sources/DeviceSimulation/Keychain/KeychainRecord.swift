@@ -1,0 +1,165 @@
+internal import Foundation
+internal import GRDB
+internal import OpenSSL
+
+/// A row of the key chain: attributes that can be searched, and the secret, sealed and bound to all of them.
+///
+/// A row whose id, class, group, accessibility or any attribute was altered does not open.
+struct KeychainRecord {
+    /// One table for all classes, so that a class more is an index more. Ids are never used twice.
+    ///
+    /// `change` counts the committed changes of each group; `sequence` holds the last id given.
+    static let schema = """
+        CREATE TABLE item (
+            id INTEGER PRIMARY KEY,
+            version INTEGER NOT NULL,
+            class TEXT NOT NULL,
+            accessGroup TEXT NOT NULL,
+            accessible TEXT NOT NULL,
+            label TEXT NOT NULL,
+            service TEXT NOT NULL,
+            account TEXT NOT NULL,
+            applicationTag BLOB NOT NULL,
+            notBefore INTEGER NOT NULL,
+            certificate BLOB NOT NULL,
+            sealed BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX itemByGroup ON item (accessGroup, class);
+        CREATE UNIQUE INDEX identityKey ON item (accessGroup, label) WHERE class = 'idnt';
+        CREATE UNIQUE INDEX genericPasswordKey ON item (accessGroup, service, account) WHERE class = 'genp';
+        CREATE TABLE change (accessGroup TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE sequence (name TEXT PRIMARY KEY, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO sequence VALUES ('item', 0);
+        """
+
+    /// How the attributes are bound; part of what is bound.
+    static let currentVersion: Int64 = 1
+
+    /// The columns that `init(row:)` reads, in its order; those that can be long come last, so that SQLite
+    /// need not read over them.
+    static let columns =
+        "id, version, class, accessGroup, accessible, label, service, account, applicationTag, notBefore, certificate"
+
+    var id: Int64
+    var version = Self.currentVersion
+    var itemClass: String
+    var accessGroup: String
+    var accessible: String
+    var label = ""
+    var service = ""
+    var account = ""
+    var applicationTag: [UInt8] = []
+    /// Whole seconds since 1970.
+    var notBefore: Int64 = 0
+    var certificate: [UInt8] = []
+
+    /// Everything the secret is sealed with: each field with its length in front, so that no two different
+    /// records give the same bytes.
+    var associatedData: [UInt8] {
+        var data: [UInt8] = []
+        data.reserveCapacity(256 + applicationTag.count + certificate.count)
+        func append(_ bytes: some Collection<UInt8>) {
+            data.append(bigEndian: Int64(bytes.count))
+            data.append(contentsOf: bytes)
+        }
+        data.append(bigEndian: version)
+        data.append(bigEndian: id)
+        data.append(bigEndian: notBefore)
+        for text in [itemClass, accessGroup, accessible, label, service, account] { append(text.utf8) }
+        append(applicationTag)
+        append(certificate)
+        return data
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian value: Int64) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: value >> Int64(shift)))
+        }
+    }
+}
+
+extension KeychainRecord {
+    /// A record from a row with `columns`.
+    ///
+    /// - Throws: `KeychainError.Code.decode` when a value is of another type than the schema's: the file may
+    ///   have been rebuilt by anybody who can write it.
+    init(row: Row) throws {
+        id = try Self.value(row, 0)
+        version = try Self.value(row, 1)
+        itemClass = try Self.value(row, 2)
+        accessGroup = try Self.value(row, 3)
+        accessible = try Self.value(row, 4)
+        label = try Self.value(row, 5)
+        service = try Self.value(row, 6)
+        account = try Self.value(row, 7)
+        applicationTag = [UInt8](try Self.value(row, 8) as Data)
+        notBefore = try Self.value(row, 9)
+        certificate = [UInt8](try Self.value(row, 10) as Data)
+    }
+
+    /// The value at `index` of a row whose first column is the id.
+    ///
+    /// - Throws: `KeychainError.Code.decode` when it is of another type.
+    static func value<Value: DatabaseValueConvertible>(_ row: Row, _ index: Int) throws -> Value {
+        guard let value = Value.fromDatabaseValue(row[index]) else { throw undecodable(row) }
+        return value
+    }
+
+    private static func undecodable(_ row: Row) -> KeychainError {
+        let id = Int64.fromDatabaseValue(row[0]).map { "item \($0)" } ?? "an item"
+        return KeychainError(.decode, "\(id) of the key chain was altered or moved, and does not open")
+    }
+
+    /// Adds the row with `secret` sealed into it.
+    ///
+    /// - Returns: false when an item of the same class, group and key attributes is there already.
+    func insert(_ secret: SecretBytes, into database: Database, key: SealingKey) throws -> Bool {
+        let sealed = try key.seal(secret, associatedData: associatedData)
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO item (\(Self.columns), sealed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """)
+        try statement.execute(arguments: [
+            id, version, itemClass, accessGroup, accessible, label, service, account, Data(applicationTag),
+            notBefore, Data(certificate), Data(sealed),
+        ])
+        return database.changesCount == 1
+    }
+
+    /// The secret of a row with `columns` and `sealed`.
+    ///
+    /// - Throws: `KeychainError.Code.decode` when the row is not as it was sealed.
+    static func secret(_ row: Row, key: SealingKey) throws -> (record: KeychainRecord, secret: SecretBytes) {
+        let record = try KeychainRecord(row: row)
+        guard record.version == currentVersion, let sealed = Data.fromDatabaseValue(row[11]),
+            let secret = key.open([UInt8](sealed), associatedData: record.associatedData)
+        else { throw undecodable(row) }
+        return (record, secret)
+    }
+
+    /// Sets `count` ids aside.
+    ///
+    /// - Returns: the first.
+    static func reserveIDs(_ count: Int, in database: Database) throws -> Int64 {
+        let last = try Int64.fetchOne(
+            database,
+            sql: "UPDATE sequence SET last = last + ? WHERE name = 'item' RETURNING last",
+            arguments: [count])
+        guard let last else { throw KeychainError(.invalidKeychain, "the key chain has no sequence of ids") }
+        return last - Int64(count) + 1
+    }
+
+    /// Counts a change of each of `accessGroups`.
+    static func countChange(of accessGroups: Set<String>, in database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO change VALUES (?, 1) ON CONFLICT (accessGroup) DO UPDATE SET count = count + 1
+                """)
+        for group in accessGroups.sorted() {
+            try statement.execute(arguments: [group])
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("The device's folder")
+struct DeviceTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    @Test("It is made on first use, with the folders above it, for its owner alone")
+    func madeOnFirstUse() throws {
+        let path = scratch.path("share/keyshare/device")
+        let device = try Device(folder: path + "/")
+        #expect(device.folder.hasSuffix("/share/keyshare/device"))
+        for folder in [path, scratch.path("share/keyshare"), scratch.path("share")] {
+            #expect(try scratch.mode(folder) == 0o700)
+        }
+        #expect(try Device(folder: path) == device)
+    }
+
+    @Test("A folder of ours that others may enter is closed to them")
+    func tightened() throws {
+        let path = scratch.path("open")
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        _ = try Device(folder: path)
+        #expect(try scratch.mode(path) == 0o700)
+    }
+
+    @Test("A symbolic link is refused, with and without a slash behind it", arguments: ["", "/", "//"])
+    func symbolicLink(suffix: String) throws {
+        let target = scratch.path("target")
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: scratch.path("link"), withDestinationPath: target)
+        let error = #expect(throws: DeviceError.self) { try Device(folder: scratch.path("link") + suffix) }
+        #expect(error?.code == .symbolicLink)
+    }
+
+    @Test("A link above the folder makes no second device of it")
+    func linkAbove() throws {
+        let device = try scratch.device()
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.folder)
+        #expect(try Device(folder: scratch.path("link/device")) == device)
+    }
+
+    @Test("A file is refused")
+    func file() throws {
+        try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
+        #expect(throws: DeviceError(.notAFolder, path: "", "")) { try Device(folder: scratch.path("file")) }
+    }
+
+    @Test("Another user's folder is refused")
+    func foreignOwner() throws {
+        var path = "/usr"
+        if geteuid() == 0 {
+            path = scratch.path("foreign")
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try #require(unsafe chown(path, 65_534, 65_534) == 0)
+        }
+        #expect(throws: DeviceError(.foreignOwner, path: "", "")) { try Device(folder: path) }
+    }
+
+    @Test("Where nothing can be made, the error says so")
+    func cannotCreate() throws {
+        try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
+        #expect(throws: DeviceError(.cannotCreate(ENOTDIR), path: "", "")) {
+            try Device(folder: scratch.path("file/device"))
+        }
+        #expect(throws: DeviceError(.cannotCreate(ENOENT), path: "", "")) { try Device(folder: "") }
+    }
+
+    @Test("Apps have containers, groups have containers for their apps only")
+    func containers() throws {
+        let device = try scratch.device()
+        let own = try device.container(of: .consumer)
+        #expect(own.hasPrefix(device.folder + "/"))
+        #expect(try own != device.container(of: .provider))
+        #expect(try scratch.mode(own) == 0o700)
+
+        let group = "group.red.hound.keyshare.provider"
+        #expect(try scratch.mode(device.groupContainer(group, for: .provider)) == 0o700)
+        #expect(throws: DeviceError(.missingEntitlement(group), path: "", "")) {
+            try device.groupContainer(group, for: .consumer)
+        }
+    }
+
+    @Test(
+        "Names that would lead out of the device are refused", arguments: ["", ".", "..", "a/b", ".hidden"])
+    func badNames(name: String) throws {
+        let device = try scratch.device()
+        let app = App(
+            bundleIdentifier: name, teamIdentifier: "T", entitlements: Entitlements(applicationGroups: [name])
+        )
+        #expect(throws: DeviceError.self) { try device.container(of: app) }
+        #expect(throws: DeviceError.self) { try device.groupContainer(name, for: app) }
+    }
+}
+
+@Suite("The socket's path")
+struct SocketPathTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    private func device(pathLength: Int) throws -> Device {
+        let base = try Device(folder: scratch.path("d")).folder
+        return try Device(
+            folder: base + "/" + String(repeating: "x", count: pathLength - base.utf8.count - 1))
+    }
+
+    @Test("It is in the device's folder as long as an address can hold it")
+    func short() throws {
+        let device = try device(pathLength: 107 - "/provider.sock".utf8.count)
+        let path = try device.socketPath(runtimeDirectory: nil)
+        #expect(path == device.folder + "/provider.sock")
+        #expect(path.utf8.count == 107)
+    }
+
+    @Test("Past that it is in the runtime folder, named after the device's folder")
+    func long() throws {
+        let device = try device(pathLength: 108 - "/provider.sock".utf8.count)
+        let runtime = try Device(folder: scratch.path("run")).folder
+        let path = try device.socketPath(runtimeDirectory: runtime)
+        #expect(path.wholeMatch(of: /.*\/run\/keyshare\/[0-9a-f]{16}\.sock/) != nil)
+        #expect(try scratch.mode(runtime + "/keyshare") == 0o700)
+        #expect(try device.socketPath(runtimeDirectory: runtime) == path)
+    }
+
+    @Test("Without a runtime folder, or with one that is as long, there is none")
+    func none() throws {
+        let device = try device(pathLength: 200)
+        for runtime in [nil, device.folder] {
+            #expect(throws: DeviceError(.socketPathTooLong, path: "", "")) {
+                try device.socketPath(runtimeDirectory: runtime)
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Atomic files")
+struct AtomicFileTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    @Test(
+        "A file has the bytes and the mode asked for, whatever was there",
+        arguments: [0o600, 0o644] as [UInt32])
+    func write(mode: UInt32) throws {
+        let path = scratch.path("file")
+        try AtomicFile.write([1, 2, 3], to: path)
+        try AtomicFile.write([4], to: path, mode: mode)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([4]))
+        #expect(try scratch.mode(path) == Int(mode))
+        try AtomicFile.write(SecretBytes(utf8: ""), to: path)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        #expect(try scratch.names(scratch.folder) == ["file"])
+    }
+
+    @Test("A link is replaced, what it points to stays")
+    func link() throws {
+        try AtomicFile.write([1], to: scratch.path("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        try AtomicFile.write([2], to: scratch.path("link"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("target"))) == Data([1]))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("link"))) == Data([2]))
+    }
+
+    @Test("A failure leaves what was there, and nothing else")
+    func failure() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("folder/inside"), withIntermediateDirectories: true)
+        let error = #expect(throws: DeviceError.self) {
+            try AtomicFile.write([1], to: scratch.path("folder"))
+        }
+        #expect(error?.code == .inputOutput(EISDIR))
+        #expect(try scratch.names(scratch.folder) == ["folder"])
+        #expect(throws: DeviceError(.cannotCreate(ENOENT), path: "", "")) {
+            try AtomicFile.write([1], to: scratch.path("nowhere/file"))
+        }
+    }
+
+    @Test("Whoever reads while others write sees one whole file")
+    func torn() async throws {
+        let path = scratch.path("file")
+        try AtomicFile.write([UInt8](repeating: 0, count: 10_000), to: path)
+        try await withThrowingTaskGroup { group in
+            for value in 1...3 as ClosedRange<UInt8> {
+                group.addTask {
+                    for _ in 0..<20 {
+                        try AtomicFile.write([UInt8](repeating: value, count: 10_000), to: path)
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<200 {
+                    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+                    #expect(data.count == 10_000 && Set(data).count == 1)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try scratch.names(scratch.folder) == ["file"])
+    }
+}
+
+@Suite("Lock files")
+struct FileLockTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    @Test("A lock has one holder, and is free when the holder lets go")
+    func exclusive() throws {
+        let path = scratch.path("lock")
+        var first: FileLock.Attempt? = try FileLock.attempt(path)
+        guard case .acquired = first else {
+            Issue.record("a free lock was not given")
+            return
+        }
+        guard case .alreadyHeld(let holder) = try FileLock.attempt(path) else {
+            Issue.record("a held lock was given")
+            return
+        }
+        #expect(holder == getpid())
+        #expect(try scratch.mode(path) == 0o600)
+        first = nil
+        guard case .acquired = try FileLock.attempt(path) else {
+            Issue.record("a lock that was let go was not given")
+            return
+        }
+    }
+
+    @Test("Waiting for a lock ends when it is let go")
+    func waiting() async throws {
+        let path = scratch.path("lock")
+        let counter = Counter()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        let lock = try FileLock.acquire(path)
+                        counter.incrementSlowly()
+                        withExtendedLifetime(lock) {}
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(counter.value == 400)
+    }
+
+    /// A counter that loses counts unless a lock outside keeps its users apart.
+    ///
+    /// `@unchecked Sendable`: the test's file lock is what is being tested.
+    private final class Counter: @unchecked Sendable {
+        private(set) var value = 0
+
+        func incrementSlowly() {
+            let old = value
+            sched_yield()
+            value = old + 1
+        }
+    }
+
+    @Test("A link is no lock file")
+    func link() throws {
+        try AtomicFile.write([], to: scratch.path("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        #expect(throws: DeviceError(.symbolicLink, path: "", "")) {
+            try FileLock.attempt(scratch.path("link"))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import GRDB
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("The key chain's files")
+struct KeychainFileTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let folder: String
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        folder = device.folder + "/keychain"
+    }
+
+    private func provider() throws -> Keychain { try Keychain(device: device, app: .provider) }
+
+    /// What SQLite answers to `PRAGMA name` on the key chain's connection.
+    private func pragma(_ name: String, _ keychain: Keychain) throws -> String? {
+        try keychain.store.queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA \(name)") }
+    }
+
+    @Test("All of them are for their owner alone, whatever the process's mask")
+    func modes() throws {
+        let keychain = try provider()
+        try keychain.add(.sample("A"))
+        #expect(try scratch.mode(folder) == 0o700)
+        let names = try scratch.names(folder)
+        #expect(
+            Set(["keychain.sqlite", "keychain.sqlite-wal", "keychain.sqlite-shm", "master.key"]).isSubset(
+                of: names))
+        for name in names {
+            #expect(try scratch.mode(folder + "/" + name) == 0o600, "\(name)")
+        }
+    }
+
+    @Test(
+        "Each connection has the settings that keep what was acknowledged",
+        arguments: [
+            ("journal_mode", "wal"), ("synchronous", "2"), ("secure_delete", "1"), ("trusted_schema", "0"),
+            ("foreign_keys", "1"), ("temp_store", "2"), ("cell_size_check", "1"),
+        ])
+    func settings(name: String, value: String) throws {
+        for keychain in [try provider(), try provider()] {
+            #expect(try pragma(name, keychain) == value)
+            _ = try keychain.identities()
+            try keychain.add([.sample("A")]).forEach { _ in }
+            #expect(try pragma(name, keychain) == value)
+        }
+    }
+
+    @Test("No secret is found in any file")
+    func noPlainSecret() throws {
+        let keychain = try provider()
+        try keychain.add(.sample("A"))
+        try keychain.setPassword(SecretBytes(utf8: "canary of a password"), service: "s", account: "a")
+        for name in try scratch.names(folder) {
+            let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+            #expect(data.firstRange(of: Data("key of A".utf8)) == nil, "\(name)")
+            #expect(data.firstRange(of: Data("canary of a password".utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test("The master key is 32 bytes, made once")
+    func masterKey() throws {
+        try provider().add(.sample("A"))
+        let key = try Data(contentsOf: URL(fileURLWithPath: folder + "/master.key"))
+        #expect(key.count == 32 && Set(key).count > 8)
+        #expect(try provider().privateKey(label: "A") == NewIdentity.key("A"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/master.key")) == key)
+    }
+
+    @Test(
+        "A master key that is missing, short, long, exposed or a link stops the key chain, and is not replaced"
+    )
+    func badMasterKey() throws {
+        try provider().add(.sample("A"))
+        let path = folder + "/master.key"
+        let key = try Data(contentsOf: URL(fileURLWithPath: path))
+        let spoilings: [(KeychainError.Code, () throws -> Void)] = [
+            (.invalidKeychain, {}),
+            (.invalidKeychain, { try AtomicFile.write(Array(key.dropLast()), to: path) }),
+            (.invalidKeychain, { try AtomicFile.write(Array(key) + [0], to: path) }),
+            (.invalidKeychain, { try AtomicFile.write([], to: path) }),
+            (.io, { try AtomicFile.write(Array(key), to: path, mode: 0o640) }),
+            (
+                .io,
+                {
+                    try AtomicFile.write(Array(key), to: path + ".real")
+                    try FileManager.default.createSymbolicLink(
+                        atPath: path, withDestinationPath: path + ".real")
+                }
+            ),
+        ]
+        for (code, spoil) in spoilings {
+            try FileManager.default.removeItem(atPath: path)
+            try spoil()
+            #expect(throws: KeychainError(code, "")) { try provider() }
+            try AtomicFile.write(Array(key), to: path)
+            #expect(try provider().privateKey(label: "A") == NewIdentity.key("A"))
+        }
+        try AtomicFile.write([UInt8](repeating: 7, count: 32), to: path)
+        #expect(throws: KeychainError(.decode, "")) { try provider().privateKey(label: "A") }
+    }
+
+    @Test("A database or folder that is a link is refused")
+    func links() throws {
+        _ = try provider()
+        let path = folder + "/keychain.sqlite"
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".real")
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".real")
+        var error = #expect(throws: KeychainError.self) { try provider() }
+        #expect((error?.cause as? DeviceError)?.code == .symbolicLink)
+
+        try FileManager.default.moveItem(atPath: folder, toPath: folder + ".real")
+        try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: folder + ".real")
+        error = #expect(throws: KeychainError.self) { try provider() }
+        #expect((error?.cause as? DeviceError)?.code == .symbolicLink)
+    }
+
+    @Test("A database that other users may read is refused")
+    func exposed() throws {
+        _ = try provider()
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o640], ofItemAtPath: folder + "/keychain.sqlite")
+        let error = #expect(throws: KeychainError.self) { try provider() }
+        #expect((error?.cause as? DeviceError)?.code == .exposedFile)
+    }
+
+    @Test("Opening the key chain a second time leaves the first connection its locks")
+    func locksSurvive() throws {
+        let first = try provider()
+        try first.add(.sample("A"))
+        for _ in 0..<3 { _ = try provider().identities() }
+        // A process's locks are dropped when it closes any descriptor of the file; the kernel lists them.
+        let inode = try #require(
+            FileManager.default.attributesOfItem(atPath: folder + "/keychain.sqlite")[.systemFileNumber]
+                as? NSNumber)
+        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+        #expect(locks.contains { $0.contains(":\(inode.intValue) ") })
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("A file that is no database, or a damaged one, is called that")
+    func damage() throws {
+        try provider().add((0..<200).map { .sample("L\($0)") }).forEach { _ = try $0.get() }
+        let path = folder + "/keychain.sqlite"
+        var data = try Data(contentsOf: URL(fileURLWithPath: path))
+        // Inside the pages behind the first, which holds the schema.
+        for offset in stride(from: 4_096, to: data.count, by: 512) {
+            data.replaceSubrange(offset..<offset + 8, with: [UInt8](repeating: 0xFF, count: 8))
+        }
+        try data.write(to: URL(fileURLWithPath: path))
+        do throws(KeychainError) {
+            let problems = try Keychain(device: device, app: .provider).quickCheck()
+            #expect(!problems.isEmpty)
+        } catch {
+            #expect(error == KeychainError(.invalidKeychain, ""))
+        }
+        try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: path))
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+    }
+
+    @Test("A key chain of a newer version is left alone")
+    func newerVersion() throws {
+        try provider().store.queue.write {
+            try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')")
+        }
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+    }
+
+    @Test("A full disk is called that, and nothing is half done")
+    func diskFull() throws {
+        let keychain = try provider()
+        try keychain.add(.sample("A"))
+        try keychain.store.queue.inDatabase { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages + 10)")
+        }
+        #expect(throws: KeychainError(.diskFull, "")) {
+            try keychain.add((0..<1_000).map { .sample("L\($0)") })
+        }
+        #expect(try keychain.identities().map(\.label) == ["A"])
+        #expect(try keychain.changeCount() == 1)
+        try keychain.add(.sample("B"))
+        #expect(try keychain.verifyIntegrity().isEmpty)
+    }
+
+    @Test("A key chain that cannot be written is called that, and is still read")
+    func readOnly() throws {
+        let keychain = try provider()
+        try keychain.add(.sample("A"))
+        try keychain.store.queue.inDatabase { try $0.execute(sql: "PRAGMA query_only = ON") }
+        #expect(throws: KeychainError(.readOnly, "")) { try keychain.add(.sample("B")) }
+        #expect(try keychain.privateKey(label: "A") == NewIdentity.key("A"))
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+/// A folder of one test's own, removed after it.
+final class Scratch: Sendable {
+    let folder: String
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "device-tests-\(UUID().uuidString)")
+            .path()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func path(_ name: String) -> String { folder + "/" + name }
+
+    func device() throws -> Device { try Device(folder: path("device")) }
+
+    func mode(_ path: String) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)
+            .intValue
+    }
+
+    func names(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+}
+
+extension NewIdentity {
+    /// The identity of a test; its key is called after its label.
+    static func sample(_ label: String, group: String? = nil) -> NewIdentity {
+        NewIdentity(
+            label: label, certificate: Array("certificate \(label)".utf8), privateKey: key(label),
+            applicationTag: Array("tag \(label)".utf8), notBefore: Date(timeIntervalSince1970: 1_733_184_000),
+            accessGroup: group)
+    }
+
+    static func key(_ label: String) -> SecretBytes { SecretBytes(utf8: "key of \(label)") }
+}
+
+extension SecretBytes {
+    /// For comparing what is no secret.
+    var plain: String { unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
+}
