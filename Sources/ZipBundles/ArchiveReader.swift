@@ -209,37 +209,57 @@ extension ArchiveReader {
             unsafe names.append(Array(UnsafeRawBufferPointer(start: name, count: strlen(name))))
         }
         guard names.contains(where: { $0.contains(UInt8(ascii: " ")) }) else { return names }
-        let withNUL = namesWithNUL()
+        let withNUL = try namesWithNUL(count: count)
         return names.map { withNUL[$0] ?? $0 }
     }
 
     /// The names with NUL of everything in the archive that looks like a header, by the name libzip makes
     /// of them. A header inside an entry's data is found as well, but only one that spells an entry's name
     /// with NUL can do harm by it: to its own archive.
-    private func namesWithNUL() -> [[UInt8]: [UInt8]] {
+    ///
+    /// - Throws: `ZipError.Code.damagedArchive` where there are far more headers than `count` entries have:
+    ///   looking at all of them is what such an archive is made for.
+    private func namesWithNUL(count: Int) throws(ZipError) -> [[UInt8]: [UInt8]] {
         var found: [[UInt8]: [UInt8]] = [:]
+        var headers = 0
         var start = 0
-        while let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
-            let next = unsafe memchr(base + start, CInt(UInt8(ascii: "P")), bytes.count - start)
-        {
-            let offset = unsafe UnsafeRawPointer(base).distance(to: next)
+        while let offset = offset(of: UInt8(ascii: "P"), from: start) {
             start = offset + 1
-            for (signature, lengthOffset, nameOffset) in [([1, 2], 28, 46), ([3, 4], 26, 30)]
-                as [([UInt8], Int, Int)]
-            {
-                guard unsafe offset + nameOffset <= bytes.count,
-                    unsafe bytes[offset + 1] == UInt8(ascii: "K"),
-                    unsafe bytes[offset + 2] == signature[0], unsafe bytes[offset + 3] == signature[1]
-                else { continue }
-                let length =
-                    unsafe Int(bytes[offset + lengthOffset]) | Int(bytes[offset + lengthOffset + 1]) << 8
-                let end = unsafe min(offset + nameOffset + length, bytes.count)
-                let name = unsafe Array(bytes[offset + nameOffset..<end])
-                if name.contains(0) {
-                    found[name.map { $0 == 0 ? UInt8(ascii: " ") : $0 }] = name
-                }
+            guard let field = nameField(at: offset) else { continue }
+            headers += 1
+            guard headers <= 2 * count + 1_024 else {
+                throw ZipError(.damagedArchive, "the archive has many more headers than entries")
+            }
+            // A longer name is refused with NUL or without.
+            guard field.count <= limits.nameLength else { continue }
+            let name = unsafe Array(bytes[field])
+            if name.contains(0) {
+                found[name.map { $0 == 0 ? UInt8(ascii: " ") : $0 }] = name
             }
         }
         return found
+    }
+
+    private func offset(of byte: UInt8, from start: Int) -> Int? {
+        guard let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
+            let found = unsafe memchr(base + start, CInt(byte), bytes.count - start)
+        else { return nil }
+        return unsafe UnsafeRawPointer(base).distance(to: found)
+    }
+
+    /// Where the name stands in what looks like a header at `offset`: "PK" 1 2, the central one, or "PK" 3 4,
+    /// the local one (APPNOTE 4.3.12 and 4.3.7). Nil for anything else.
+    private func nameField(at offset: Int) -> Range<Int>? {
+        guard unsafe offset + 46 <= bytes.count, unsafe bytes[offset + 1] == UInt8(ascii: "K") else {
+            return nil
+        }
+        let (length, name): (Int, Int)
+        switch unsafe (bytes[offset + 2], bytes[offset + 3]) {
+        case (1, 2): (length, name) = (offset + 28, offset + 46)
+        case (3, 4): (length, name) = (offset + 26, offset + 30)
+        default: return nil
+        }
+        let count = unsafe Int(bytes[length]) | Int(bytes[length + 1]) << 8
+        return unsafe name..<min(name + count, bytes.count)
     }
 }

@@ -59,6 +59,12 @@ struct HostileArchiveTests {
         }
     }
 
+    @Test("An archive full of what looks like headers is refused before all of them are looked at")
+    func headerFlood() throws {
+        let flood = (0..<2_000).flatMap { _ in centralSignature }
+        #expect(refusal(try Forge([Forge.Entry("my key.p12", flood)])) == .damagedArchive)
+    }
+
     @Test("A name with a space is a good name")
     func space() throws {
         let contents = try ZipBundle.read(Forge([Forge.Entry("my key.p12")]).bytes)
