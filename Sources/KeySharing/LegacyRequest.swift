@@ -1,0 +1,33 @@
+/// What a legacy consumer's types ask for: single files, or one archive, and of which identities.
+package struct LegacyRequest: Sendable, Hashable {
+    /// The shape of the answer.
+    package enum Shape: Sendable, Hashable {
+        /// A row for each identity.
+        case files
+        /// One row, an archive of all of them.
+        case archive
+    }
+
+    package let shape: Shape
+    package let selection: Selection
+
+    /// Reads a consumer's types; those that name nothing for a legacy provider are passed over.
+    ///
+    /// Any zip type turns the answer into one archive, chosen by the zip types alone. `no-filter` of either
+    /// family lifts "most recent" from what the other types of the chosen family name.
+    package init(types: some Collection<String>) {
+        let requested = Set(types)
+        let zips = Selector.allCases.filter { requested.contains($0.zipType(.legacy)) }
+        let selects = Selector.allCases.filter { requested.contains($0.selectType(.legacy)) }
+        shape = zips.isEmpty ? .files : .archive
+        var selection = Selection()
+        for selector in zips.isEmpty ? selects : zips {
+            selection.formUnion(selector.selection(.legacy))
+        }
+        if shape == .files, requested.contains(Mechanism.legacy.plainType) {
+            selection.formUnion(Selector.all.selection(.legacy))
+        }
+        if (zips + selects).contains(.noFilter) { selection.liftMostRecent() }
+        self.selection = selection
+    }
+}

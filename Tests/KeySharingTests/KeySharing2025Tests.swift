@@ -1,0 +1,89 @@
+import Testing
+
+@testable import KeySharing
+
+@Suite("The names and contents of the 2025 mechanism")
+struct KeySharing2025Tests {
+    private let identities = [2015, 2018, 2021, 2024].flatMap { year in
+        [CredentialType.encryption, .signature, .authentication].map {
+            TestIdentities.identity($0, year: year)
+        }
+    }
+
+    private func count(_ selector: Selector, _ identities: [IdentitySummary]) -> Int {
+        IdentityList(identities, under: .keySharing2025).members(of: selector.selection(.keySharing2025))
+            .count
+    }
+
+    @Test(
+        "counts members as the sample's twelve identities have it",
+        arguments: [
+            (Selector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
+            (.device, 0),
+            (.noFilter, 12),
+        ])
+    func sampleCounts(selector: Selector, expected: Int) {
+        #expect(count(selector, identities) == expected)
+    }
+
+    @Test("lists device identities under all, device and no-filter, the newest only but for no-filter")
+    func deviceRules() {
+        let more = identities + [2018, 2024].map { TestIdentities.identity(.device, year: $0) }
+        #expect(Selector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])
+    }
+
+    @Test("lists what fits no rule under no-filter only")
+    func unknownRules() {
+        let unknown = [TestIdentities.identity(.unknown, year: 2024)]
+        #expect(Selector.allCases.filter { count($0, unknown) > 0 } == [.noFilter])
+    }
+
+    @Test("orders by type, then newest first")
+    func order() {
+        let mixed = (identities + [TestIdentities.identity(.device, year: 2024)]).shuffled()
+        let sorted = IdentityList(mixed, under: .keySharing2025).identities
+        let types = sorted.map { $0.type(.keySharing2025) }
+        #expect(
+            types == Array(repeating: .encryption, count: 4) + [.device]
+                + Array(repeating: .signature, count: 4) + Array(repeating: .authentication, count: 4))
+        #expect(sorted.prefix(4).map(\.notBefore) == sorted.prefix(4).map(\.notBefore).sorted(by: >))
+    }
+
+    @Test("reads every identifier it writes, and nothing else")
+    func identifiers() throws {
+        let label = identities[0].label
+        for selector in Selector.allCases {
+            for identifier in [
+                ItemIdentifier.identity(label: label), .member(selector, label: label), .folder(selector),
+                .zip(selector),
+            ] {
+                #expect(ItemIdentifier(identifier.description) == identifier)
+            }
+        }
+        for text in [
+            "", "root", ".", "All.", "all", "Nobody.\(label)", label.lowercased(), "\(label)0", "All.zip.zip",
+        ] {
+            #expect(ItemIdentifier(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("names files by type and serial number")
+    func filenames() {
+        let names = CredentialType.allCases.map {
+            TestIdentities.identity($0, year: 2024).filename(.keySharing2025)
+        }
+        let prefixes = names.map { $0.prefix { $0 != "_" } }
+        #expect(prefixes == ["encryption", "device", "signature", "piv", "device", "unknown"])
+        #expect(names.allSatisfy { $0.hasSuffix(".p12") })
+    }
+
+    @Test("has every requestable type declared")
+    func declared() throws {
+        for mechanism in Mechanism.allCases {
+            for type in mechanism.requestableTypes {
+                #expect(try TypeRequest([type], mechanism: mechanism).identifiers == [type])
+            }
+        }
+        #expect(Mechanism.keySharing2025.requestableTypes.count == 22)
+    }
+}
