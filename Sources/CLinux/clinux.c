@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
-#include "csystem.h"
+#include "clinux.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-int csystem_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_t *pid) {
+int clinux_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_t *pid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
@@ -18,7 +18,7 @@ int csystem_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32
     return 0;
 }
 
-int csystem_refuse_core_dumps(void) {
+int clinux_refuse_core_dumps(void) {
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) != 0) {
         return errno;

@@ -1,0 +1,220 @@
+internal import Glibc
+internal import Synchronization
+
+/// A provider's socket on disk: its folder checked, its lock held, bound and listening.
+///
+/// Owns three things until `close()`: the lock (so that there is one server for a path), the name in the
+/// folder, and the listening descriptor, which `takeDescriptor()` may hand on.
+final class Listener: Sendable {
+    let path: String
+    private let lock: CInt
+    /// Which file the socket is, so that a later one of the same name is never removed.
+    private let identity: FileIdentity
+    private let state: Mutex<State>
+
+    private struct State {
+        var descriptor: CInt?
+        var isOpen = true
+    }
+
+    /// The longest path that an address of the UNIX domain holds, in bytes.
+    static let longestPath = 107
+    /// Connections that wait for an accept; the kernel cuts it to its own limit.
+    static let backlog: CInt = 1_024
+
+    /// Takes the socket at `path`: makes its folder (one level, 0700) where it is missing, replaces the
+    /// socket of a server that is gone, and leaves everything else alone.
+    ///
+    /// - Throws: `ServerError`, by the reasons its codes name.
+    init(path: String) throws(ServerError) {
+        guard (1...Self.longestPath).contains(path.utf8.count), !path.utf8.contains(0) else {
+            throw ServerError(
+                .pathTooLong,
+                "the socket's path has \(path.utf8.count) bytes, and an address holds \(Self.longestPath)")
+        }
+        try Self.checkFolder(of: path)
+        let lock = try Self.lock(path + ".lock")
+        do throws(ServerError) {
+            try Self.clearStaleSocket(at: path)
+            let descriptor = try Self.bind(path)
+            guard let identity = FileIdentity(path: path) else {
+                Glibc.close(descriptor)
+                throw ServerError(.system, "the socket vanished from \(path)", errno: ENOENT)
+            }
+            self.identity = identity
+            self.state = Mutex(State(descriptor: descriptor))
+        } catch {
+            Glibc.close(lock)
+            throw error
+        }
+        self.lock = lock
+        self.path = path
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Hands the listening descriptor to the caller, who must close it; nil the second time.
+    func takeDescriptor() -> CInt? {
+        state.withLock { $0.descriptor.take() }
+    }
+
+    /// Takes the socket's name out of the folder, so that nobody new comes; the lock stays.
+    func unlinkSocket() {
+        if FileIdentity(path: path)?.isSameFile(as: identity) == true {
+            unsafe unlink(path)
+        }
+    }
+
+    /// Gives back the name, the lock and, unless it was taken, the descriptor. The lock's file stays: to
+    /// remove it would let two servers hold two files of that name.
+    func close() {
+        let descriptors = state.withLock { state -> [CInt] in
+            guard state.isOpen else { return [] }
+            state.isOpen = false
+            return [state.descriptor.take(), lock].compactMap { $0 }
+        }
+        guard !descriptors.isEmpty else { return }
+        unlinkSocket()
+        for descriptor in descriptors {
+            Glibc.close(descriptor)
+        }
+    }
+}
+
+// MARK: - Taking the socket
+
+extension Listener {
+    private static func checkFolder(of path: String) throws(ServerError) {
+        let cut = path.lastIndex(of: "/")
+        let folder = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST {
+            throw ServerError(.system, "the folder \(folder) cannot be made", errno: errno)
+        }
+        guard let facts = FileIdentity(path: folder) else {
+            throw ServerError(.system, "the folder \(folder) cannot be examined", errno: errno)
+        }
+        guard facts.mode & S_IFMT == S_IFDIR else {
+            throw ServerError(.unsafeFolder, "\(folder) is no folder, or a symbolic link to one")
+        }
+        guard facts.owner == geteuid() else {
+            throw ServerError(.unsafeFolder, "the folder \(folder) belongs to another user")
+        }
+        guard facts.mode & 0o077 == 0 else {
+            throw ServerError(.unsafeFolder, "the folder \(folder) is open to others; it must have mode 0700")
+        }
+    }
+
+    private static func lock(_ path: String) throws(ServerError) -> CInt {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw ServerError(.system, "the lock \(path) cannot be opened", errno: errno)
+        }
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let reason = errno
+            if reason == EINTR { continue }
+            Glibc.close(descriptor)
+            if reason == EWOULDBLOCK {
+                throw ServerError(.alreadyRunning, "another provider holds \(path)")
+            }
+            throw ServerError(.system, "\(path) cannot be locked", errno: reason)
+        }
+        return descriptor
+    }
+
+    /// The lock is ours, so a socket that is there belongs to a server that is gone, or to one that keeps
+    /// no lock: whether it answers tells them apart.
+    private static func clearStaleSocket(at path: String) throws(ServerError) {
+        guard let facts = FileIdentity(path: path) else { return }
+        guard facts.mode & S_IFMT == S_IFSOCK else {
+            throw ServerError(.notASocket, "\(path) is there, and no socket; it was left alone")
+        }
+        let probe = try makeSocket()
+        defer { Glibc.close(probe) }
+        let reason = unsafe withAddress(of: path) { address, length in
+            unsafe connect(probe, address, length) == 0 ? 0 : errno
+        }
+        switch reason {
+        // EAGAIN: its queue is full, so there is somebody.
+        case 0, EAGAIN, EINPROGRESS:
+            throw ServerError(.alreadyRunning, "another provider answers at \(path)")
+        case ECONNREFUSED:
+            guard unsafe unlink(path) == 0 || errno == ENOENT else {
+                throw ServerError(.system, "the stale socket \(path) cannot be removed", errno: errno)
+            }
+        default:
+            throw ServerError(.system, "\(path) cannot be examined", errno: reason)
+        }
+    }
+
+    private static func bind(_ path: String) throws(ServerError) -> CInt {
+        let descriptor = try makeSocket()
+        // The name in the folder gets the mode of the socket, less the umask. Setting it here needs no umask
+        // of 0177 round the bind, which would be the whole process's, other threads' new files included.
+        let reason =
+            fchmod(descriptor, 0o600) != 0
+            ? errno
+            : unsafe withAddress(of: path) { address, length in
+                unsafe Glibc.bind(descriptor, address, length) == 0 ? 0 : errno
+            }
+        guard reason == 0 else {
+            Glibc.close(descriptor)
+            throw ServerError(.system, "\(path) cannot be bound", errno: reason)
+        }
+        guard listen(descriptor, backlog) == 0 else {
+            let reason = errno
+            unsafe unlink(path)
+            Glibc.close(descriptor)
+            throw ServerError(.system, "\(path) cannot be listened on", errno: reason)
+        }
+        return descriptor
+    }
+
+    private static func makeSocket() throws(ServerError) -> CInt {
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else {
+            throw ServerError(.system, "no socket can be made", errno: errno)
+        }
+        return descriptor
+    }
+
+    /// `path` is at most 107 bytes by now, so it fits with the zero behind it.
+    private static func withAddress(
+        of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) -> CInt {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+            unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
+        }
+        return unsafe withUnsafeBytes(of: &address) { bytes in
+            // A whole sockaddr_un stands behind the pointer, which is what the length says.
+            unsafe bytes.withMemoryRebound(to: sockaddr.self) { address in
+                guard let start = address.baseAddress else { return EINVAL }
+                return unsafe body(start, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+/// Which file a name stands for, symbolic links not followed.
+private struct FileIdentity {
+    let device: UInt
+    let inode: UInt
+    let mode: mode_t
+    let owner: uid_t
+
+    /// Nil where there is nothing, or it cannot be seen; `errno` says why.
+    init?(path: String) {
+        var info = stat()
+        guard unsafe lstat(path, &info) == 0 else { return nil }
+        (device, inode, mode, owner) = (UInt(info.st_dev), UInt(info.st_ino), info.st_mode, info.st_uid)
+    }
+
+    /// Mode and owner may change; the file stays itself.
+    func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
