@@ -21,7 +21,7 @@ let package = Package(
         // C libraries: a module map and a shim header each.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
-        .target(name: "CSystem"),
+        .target(name: "CLinux"),
 
         // Wrappers: no C type leaves them.
         .target(
@@ -40,11 +40,11 @@ let package = Package(
         .target(name: "KeySharing", dependencies: ["OpenSSL", "UniformTypes"]),
         .target(
             name: "DeviceSimulation",
-            dependencies: ["CSystem", "OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: ["OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
         .target(
             name: "ProviderConnection",
             dependencies: [
-                "CSystem", "KeySharing", "OpenSSL",
+                "CLinux", "KeySharing", "OpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -61,43 +61,57 @@ let package = Package(
         .target(
             name: "KeyShareConsumer",
             dependencies: [
-                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes", "ZipBundles",
+                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
+                "ZipBundles",
             ]),
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CSystem", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
+                "CLinux", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TextTable", package: "TextTable"),
             ]),
         .executableTarget(
             name: "keyshare-provider",
             dependencies: [
-                "CommandSupport", "KeyShareProvider",
+                "CLinux", "CommandSupport", "KeyShareProvider",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer"]),
+        .executableTarget(
+            name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer", "ZipBundles"]),
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", resources: [.copy("Files")]),
         .target(name: "TestSupport", dependencies: ["Fixtures"], path: "Tests/TestSupport"),
-        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
-        .testTarget(name: "ZipBundlesTests", dependencies: ["ZipBundles", "TestSupport"]),
-        .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
-        .testTarget(name: "KeySharingTests", dependencies: ["KeySharing"]),
-        .testTarget(name: "DeviceSimulationTests", dependencies: ["DeviceSimulation", "TestSupport"]),
-        .testTarget(name: "ProviderConnectionTests", dependencies: ["ProviderConnection", "TestSupport"]),
+        .testTarget(
+            name: "OpenSSLTests",
+            dependencies: ["OpenSSL", "TestSupport", .product(name: "SwiftASN1", package: "swift-asn1")]),
+        .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "ZipBundles"]),
+        .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes", "UTTypes"]),
+        .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "OpenSSL"]),
+        .testTarget(
+            name: "DeviceSimulationTests",
+            dependencies: ["DeviceSimulation", "OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(
+            name: "ProviderConnectionTests",
+            dependencies: [
+                "KeySharing", "OpenSSL", "ProviderConnection",
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: ["KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TestSupport", "keyshare-provider", "keyshare-consumer"]),
     ]
 )
 
 // The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
 // compiler's new warning stops no user's build.
-for target in package.targets where target.type != .system && target.name != "CSystem" {
+for target in package.targets where target.type != .system && target.name != "CLinux" {
     var settings = target.swiftSettings ?? []
     settings += [
         .swiftLanguageMode(.v6),

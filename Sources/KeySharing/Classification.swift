@@ -78,4 +78,14 @@ extension CredentialType {
         case .multi, .unknown: nil
         }
     }
+
+    /// The extended key usages, dotted, that an identity of this type is good for nothing without; nil where
+    /// certificates of the type come with and without any.
+    package var expectedExtendedKeyUsage: [String]? {
+        switch self {
+        case .signature: ["1.3.6.1.5.5.7.3.4"]  // emailProtection
+        case .authentication, .device: ["1.3.6.1.5.5.7.3.2"]  // clientAuth
+        case .encryption, .multi, .unknown: nil
+        }
+    }
 }

@@ -40,11 +40,14 @@ package struct App: Sendable, Hashable {
             .filter { seen.insert($0).inserted }
     }
 
-    /// The provider: host app and extensions share one key-chain group and one application group.
+    /// The provider: host app and extensions share one key-chain group and one application group. A second
+    /// key-chain group holds the authorities that its test credentials come from, which are never published.
     package static let provider = App(
         bundleIdentifier: "red.hound.keyshare.provider", teamIdentifier: "PRVD000001",
         entitlements: Entitlements(
-            keychainAccessGroups: ["PRVD000001.red.hound.keyshare.shared"],
+            keychainAccessGroups: [
+                "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.authorities",
+            ],
             applicationGroups: ["group.red.hound.keyshare.provider"]))
 
     /// The consumer: another team's app, with a key-chain group of its own.

@@ -18,7 +18,9 @@ package enum Digest {
     ) -> [UInt8] {
         let input = Array(bytes)
         return unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
-            unsafe input.withUnsafeBufferPointer { unsafe _ = compute($0.baseAddress, $0.count, output.baseAddress) }
+            unsafe input.withUnsafeBufferPointer { bytes in
+                unsafe _ = compute(bytes.baseAddress, bytes.count, output.baseAddress)
+            }
             initialized = count
         }
     }

@@ -1,0 +1,89 @@
+package import Foundation
+internal import KeySharing
+package import OpenSSL
+
+/// What `inspect` and `browse --details` say of a certificate, in JSON and in text.
+package struct CertificateDocument: Encodable, Sendable {
+    package let label: String
+    package let type: String
+    package let legacyType: String
+    package let subject: String
+    package let issuer: String
+    package let serial: String
+    package let notBefore: Date
+    package let notAfter: Date
+    package let keyUsage: [String]?
+    package let extendedKeyUsage: [String]?
+    package let subjectAltNames: [String]
+    package let policies: [String]
+    package let keyType: String
+    package let keyBits: Int
+    package var friendlyName: String?
+    package var localKeyID: String?
+
+    package init(_ certificate: Certificate) {
+        let facts = CertificateFacts(certificate)
+        label = certificate.label
+        type = Classification(facts, under: .keySharing2025).type.rawValue
+        legacyType = Classification(facts, under: .legacy).type.rawValue
+        subject = "\(certificate.subject)"
+        issuer = "\(certificate.issuer)"
+        serial = certificate.serialHex
+        notBefore = certificate.notBefore
+        notAfter = certificate.notAfter
+        keyUsage = certificate.keyUsage?.names
+        extendedKeyUsage = certificate.extendedKeyUsage
+        subjectAltNames = certificate.subjectAlternativeNames.map(\.description)
+        policies = certificate.policies
+        keyType = certificate.publicKey.type.name
+        keyBits = certificate.publicKey.bits
+    }
+
+    /// The same with the names a PKCS #12 file gives the identity.
+    package init(_ identity: PKCS12Identity) {
+        self.init(identity.certificate)
+        friendlyName = identity.friendlyName
+        localKeyID = identity.localKeyID?.upperHex
+    }
+
+    /// Field names with their values, for text.
+    package var fields: [(name: String, value: String)] {
+        var fields = [
+            ("type", type == legacyType ? type : "\(type) (legacy: \(legacyType))"), ("label", label),
+            ("subject", subject), ("issuer", issuer), ("serial number", serial),
+            ("not before", notBefore.utcText), ("not after", notAfter.utcText),
+            ("key", "\(keyType) \(keyBits) bits"),
+            ("key usage", keyUsage?.joined(separator: ", ") ?? "none"),
+        ]
+        if let extendedKeyUsage {
+            fields.append(("extended key usage", extendedKeyUsage.joined(separator: ", ")))
+        }
+        fields += subjectAltNames.map { ("alternative name", $0) }
+        fields += policies.map { ("policy", $0) }
+        if let friendlyName { fields.append(("friendly name", friendlyName)) }
+        if let localKeyID { fields.append(("local key ID", localKeyID)) }
+        return fields.map { (name: $0.0, value: $0.1) }
+    }
+}
+
+extension Console {
+    /// Writes names and values below each other, the values lined up.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func fields(_ fields: [(name: String, value: String)], indent: String = "  ")
+        throws(CommandFailure)
+    {
+        let width = fields.map(\.name.count).max() ?? 0
+        for field in fields {
+            let padding = String(repeating: " ", count: width - field.name.count)
+            try data("\(indent)\(field.name)\(padding)  \(field.value)")
+        }
+    }
+
+    /// Writes a certificate's fields.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func certificate(_ certificate: Certificate) throws(CommandFailure) {
+        try fields(CertificateDocument(certificate).fields)
+    }
+}

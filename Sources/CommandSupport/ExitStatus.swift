@@ -1,0 +1,63 @@
+/// What a command's exit code says; scripts depend on the numbers.
+package enum ExitStatus: Int32, Sendable, CaseIterable {
+    case success = 0
+    case unexpected = 1
+    case wrongPassword = 3
+    case unsupportedAlgorithm = 4
+    case malformed = 5
+    case incomplete = 6
+    case validationFailed = 7
+    case providerUnavailable = 8
+    case noSuchItem = 9
+    case refused = 10
+    case usage = 64
+    case cannotCreate = 73
+    case inputOutput = 74
+
+    /// The stable name that JSON errors carry where nothing more exact is known.
+    package var name: String {
+        switch self {
+        case .success: "ok"
+        case .unexpected: "unexpected"
+        case .wrongPassword: "wrong-password"
+        case .unsupportedAlgorithm: "unsupported-algorithm"
+        case .malformed: "malformed"
+        case .incomplete: "incomplete"
+        case .validationFailed: "validation-failed"
+        case .providerUnavailable: "provider-unavailable"
+        case .noSuchItem: "no-such-item"
+        case .refused: "refused"
+        case .usage: "usage"
+        case .cannotCreate: "cannot-create"
+        case .inputOutput: "input-output"
+        }
+    }
+
+    /// One line of the table in `--help`.
+    package var explanation: String {
+        switch self {
+        case .success: "ok"
+        case .unexpected: "unexpected (a bug)"
+        case .wrongPassword: "wrong password"
+        case .unsupportedAlgorithm: "unsupported algorithm"
+        case .malformed: "malformed: no PKCS #12, no zip, broken DER"
+        case .incomplete: "incomplete: a type that --require asked for is missing"
+        case .validationFailed: "validation failed: key mismatch, expired, untrusted, wrong usage"
+        case .providerUnavailable: "provider or password service not reachable or failing"
+        case .noSuchItem: "no such item, or nothing matches"
+        case .refused: "refused by policy: a limit, a disabled item, no consent, not entitled"
+        case .usage: "usage: unknown or deprecated type, mixed mechanisms, wrong options"
+        case .cannotCreate: "cannot create a file or folder"
+        case .inputOutput: "input or output error"
+        }
+    }
+
+    /// The whole table, for the end of `--help`.
+    package static var table: String {
+        let lines = allCases.map { status in
+            let number = String(status.rawValue)
+            return String(repeating: " ", count: 4 - number.count) + number + "  " + status.explanation
+        }
+        return "EXIT CODES:\n" + lines.joined(separator: "\n")
+    }
+}

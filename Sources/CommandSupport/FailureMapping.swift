@@ -1,0 +1,145 @@
+package import DeviceSimulation
+package import KeySharing
+package import OpenSSL
+package import ProviderConnection
+
+// What each module's errors mean on the command line: exit code, stable name, and what to do.
+
+extension DeviceError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
+            CommandFailure(.cannotCreate, reason, hint: "name another folder with --device, or mend this one")
+        case .exposedFile:
+            CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
+        case .inputOutput: CommandFailure(.inputOutput, reason)
+        case .socketPathTooLong:
+            CommandFailure(
+                .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
+            )
+        case .missingEntitlement: CommandFailure(.refused, code: "missing-entitlement", reason)
+        }
+    }
+}
+
+extension KeychainError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        if let cause = cause as? DeviceError { return cause.commandFailure }
+        let hint: String?
+        let status: ExitStatus
+        switch code {
+        case .diskFull, .io, .readOnly, .notAvailable: (status, hint) = (.inputOutput, nil)
+        case .invalidKeychain, .decode:
+            (status, hint) = (.inputOutput, "what was altered cannot be trusted; clear empties the key chain")
+        case .itemNotFound: (status, hint) = (.noSuchItem, nil)
+        case .dataTooLarge, .interactionNotAllowed, .missingEntitlement: (status, hint) = (.refused, nil)
+        case .param, .duplicateItem, .internalError: (status, hint) = (.unexpected, nil)
+        }
+        return CommandFailure(status, code: code.name, description, hint: hint)
+    }
+}
+
+extension PKCS12Error: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .wrongPassword:
+            CommandFailure(
+                .wrongPassword, reason,
+                hint: "give it with --password-file, --password-env or --password-stdin")
+        case .unsupportedAlgorithm: CommandFailure(.unsupportedAlgorithm, reason)
+        case .malformed: CommandFailure(.malformed, reason)
+        case .refused(let limit):
+            CommandFailure(
+                .refused, code: "limit", reason, hint: limit == .bags ? "--max-bags raises this limit" : nil)
+        case .missingMAC:
+            CommandFailure(
+                .refused, code: "missing-mac", reason, hint: "--allow-no-mac takes it all the same")
+        case .noIdentity:
+            CommandFailure(
+                .noSuchItem, code: "nothing-to-import", reason,
+                hint: "keyshare-consumer inspect shows what is in it")
+        case .keyMismatch: CommandFailure(.validationFailed, code: "key-mismatch", reason)
+        }
+    }
+}
+
+extension CertificateError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .unsupportedKey: CommandFailure(.unsupportedAlgorithm, reason)
+        case .unencodable, .unsignable: CommandFailure(.unexpected, reason)
+        case .malformed, .trailingBytes, .missing, .malformedKey: CommandFailure(.malformed, reason)
+        }
+    }
+}
+
+extension TypeRequestError: CommandReportable {
+    package var commandFailure: CommandFailure { CommandFailure(.usage, code: name, reason, hint: hint) }
+}
+
+extension ItemLookupError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .noSuchItem:
+            CommandFailure(
+                .noSuchItem, code: code.rawValue, "there is no item \u{201C}\(name)\u{201D}",
+                hint: "browse and list show what there is")
+        case .ambiguousName:
+            CommandFailure(
+                .noSuchItem, code: code.rawValue,
+                "\(candidates.count) items are named \u{201C}\(name)\u{201D}",
+                hint: "name one by its identifier: " + candidates.prefix(3).joined(separator: ", "))
+        }
+    }
+}
+
+extension ProviderFailure: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .notAvailable: CommandFailure(.noSuchItem, message)
+        case .refused: CommandFailure(.refused, message)
+        case .mixedMechanisms, .usage: CommandFailure(.usage, message)
+        case .malformed, .unsupportedVersion, .unknownRequest, .serviceFailed, .serverBusy, .internalError:
+            CommandFailure(.providerUnavailable, "the provider says: \(message)")
+        }
+    }
+}
+
+extension ConnectionError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .notRunning:
+            CommandFailure(
+                .providerUnavailable, code: "provider-not-running", reason,
+                hint: "start it with: keyshare-provider serve")
+        case .provider: (failure ?? ProviderFailure(.internalError, reason)).commandFailure
+        case .contentTooLarge: CommandFailure(.refused, code: "too-large", reason)
+        case .pathTooLong:
+            CommandFailure(
+                .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
+            )
+        case .wrongOwner, .unsupportedVersion, .closed, .timedOut, .malformedReply, .system:
+            CommandFailure(.providerUnavailable, reason)
+        }
+    }
+}
+
+extension ServerError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .pathTooLong:
+            CommandFailure(
+                .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
+            )
+        case .unsafeFolder, .notASocket:
+            CommandFailure(
+                .cannotCreate, reason, hint: "name a path in a folder of your own, mode 0700, with --socket")
+        case .alreadyRunning:
+            CommandFailure(
+                .cannotCreate, code: "already-running", reason,
+                hint: "stop the other provider, or use another --socket")
+        case .alreadyRan: CommandFailure(.unexpected, reason)
+        case .system: CommandFailure(.inputOutput, reason)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package import ArgumentParser
+internal import DeviceSimulation
+internal import Foundation
+internal import Glibc
+package import OpenSSL
+
+/// Where a command writes the bytes it was asked for.
+package struct DestinationOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write to a file (default: - for standard output).", valueName: "file"))
+    package var output: String?
+
+    package init() {}
+
+    /// Writes to the file whole or not at all, mode 0600; or to standard output, though not binary data to a
+    /// terminal.
+    ///
+    /// - Throws: `CommandFailure` 64 for binary data on a terminal, 74 for standard output; `DeviceError`.
+    package func write(_ bytes: [UInt8], _ console: Console, isBinary: Bool = false) throws {
+        if let output, output != "-" {
+            try AtomicFile.write(bytes, to: output)
+            console.note("wrote \(bytes.count) bytes to \(output)")
+            return
+        }
+        if isBinary, output == nil, isatty(STDOUT_FILENO) == 1 {
+            throw CommandFailure(
+                .usage, "refusing to write binary data to a terminal",
+                hint: "name a file with -o, or -o - to insist")
+        }
+        try console.write(Data(bytes))
+    }
+
+    /// Insists on a file, for commands whose standard output is taken by a JSON document.
+    ///
+    /// - Throws: `CommandFailure` 64 where none is named.
+    package func requireFile() throws(CommandFailure) {
+        guard let output, output != "-" else {
+            throw CommandFailure(
+                .usage, "--json needs standard output for itself", hint: "name a file with -o")
+        }
+    }
+}
+
+/// Whether something that cannot be undone is meant.
+package struct ConfirmationOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Do not ask.")
+    package var yes = false
+
+    package init() {}
+
+    /// Asks on the terminal, unless `--yes` was given.
+    ///
+    /// - Throws: `CommandFailure` 10 where the answer is no, or nobody is there to answer.
+    package func confirm(_ question: String) throws(CommandFailure) {
+        if yes { return }
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw CommandFailure(
+                .refused, code: "not-confirmed", "nobody is there to confirm this", hint: "add --yes")
+        }
+        FileHandle.standardError.write(Data("\(question) [y/N] ".utf8))
+        let answer = readLine()?.lowercased() ?? ""
+        guard answer == "y" || answer == "yes" else {
+            throw CommandFailure(.refused, code: "not-confirmed", "nothing was done")
+        }
+    }
+}
+
+/// By which algorithms PKCS #12 files are made.
+package struct ProfileOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "How files are protected: \(Self.names.joined(separator: ", ")).", valueName: "profile"))
+    package var profile = PKCS12Profile.Name.modern.rawValue
+
+    @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))
+    package var iterations: Int?
+
+    package init() {}
+
+    package func validate() throws {
+        guard PKCS12Profile.Name(rawValue: profile) != nil else {
+            throw ValidationError(
+                "\u{201C}\(profile)\u{201D} is no profile; there are \(Self.names.joined(separator: ", "))")
+        }
+        if let iterations, !(1...PKCS12Limits.standard.iterations).contains(iterations) {
+            throw ValidationError("--iterations takes a number from 1 to \(PKCS12Limits.standard.iterations)")
+        }
+    }
+
+    /// The profile these options describe.
+    package var selected: PKCS12Profile {
+        let selected = PKCS12Profile(PKCS12Profile.Name(rawValue: profile) ?? .modern)
+        return iterations.map(selected.iterations) ?? selected
+    }
+
+    private static let names = PKCS12Profile.Name.allCases.map(\.rawValue)
+}
+
+/// How much is taken of PKCS #12 files from anywhere.
+package struct ReadingOptions: ParsableArguments {
+    @Flag(help: "Take files without a MAC too, whose integrity nothing vouches for.")
+    package var allowNoMac = false
+
+    @Option(help: ArgumentHelp("The most bags a file may hold (default: 64).", valueName: "n"))
+    package var maxBags: Int?
+
+    package init() {}
+
+    package func validate() throws {
+        if let maxBags, !(1...100_000).contains(maxBags) {
+            throw ValidationError("--max-bags takes a number from 1 to 100000")
+        }
+    }
+
+    /// The limits these options set.
+    package var limits: PKCS12Limits {
+        var limits = PKCS12Limits.standard
+        if let maxBags { limits.bags = maxBags }
+        return limits
+    }
+
+    /// Opens one file; where no password is given and the file wants one, the terminal is asked once, and
+    /// the answer is kept for the files that follow.
+    ///
+    /// - Throws: `PKCS12Error`.
+    package func open(
+        _ bytes: [UInt8], password: inout SecretBytes?, named name: String
+    ) throws -> PKCS12Contents {
+        func read(_ password: SecretBytes?) throws -> PKCS12Contents {
+            try PKCS12.read(
+                bytes, password: password.map { .text($0) }, limits: limits, allowNoMAC: allowNoMac)
+        }
+        do {
+            return try read(password)
+        } catch let error as PKCS12Error where error.code == .wrongPassword && password == nil {
+            guard let answer = PasswordOptions.prompt("Password of \(name)") else { throw error }
+            password = answer
+            return try read(answer)
+        }
+    }
+}

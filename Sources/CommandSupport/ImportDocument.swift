@@ -1,0 +1,75 @@
+package import KeySharing
+
+/// The JSON document of `import`, on either side.
+package struct ImportDocument: Encodable, Sendable {
+    /// What became of one identity.
+    package enum Status: String, Encodable, Sendable {
+        case imported
+        case duplicate
+        case failed
+    }
+
+    /// One identity, or one file or entry that failed.
+    package struct Row: Encodable, Sendable {
+        package let item: String
+        package let entry: String?
+        package let status: Status
+        package let label: String?
+        package let type: String?
+        package let serial: String?
+        package let error: FailureDocument.Body?
+
+        package init(item: String, entry: String?, status: Status, identity: IdentitySummary) {
+            self.item = item
+            self.entry = entry
+            self.status = status
+            label = identity.label
+            type = identity.type(.keySharing2025).rawValue
+            serial = identity.serialNumber
+            error = nil
+        }
+
+        package init(item: String, entry: String?, failure: CommandFailure) {
+            self.item = item
+            self.entry = entry
+            status = .failed
+            label = nil
+            type = nil
+            serial = nil
+            error = .init(failure)
+        }
+    }
+
+    package let results: [Row]
+    /// The first failure, which gives the exit code.
+    package let error: FailureDocument.Body?
+
+    /// What `--require` asked for and did not arrive; left out where nothing was asked for.
+    package let missing: [String]?
+
+    package init(results: [Row], failure: CommandFailure?, missing: [String]? = nil) {
+        self.results = results
+        self.missing = missing
+        error = failure.map(FailureDocument.Body.init)
+    }
+
+    /// Writes the document, or a line for each result and the failures with their hints.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func write(to console: Console, json: Bool) throws(CommandFailure) {
+        if json { return try console.document(self) }
+        var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")
+        for row in results {
+            let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
+            if let error = row.error {
+                Console.standardError("\(CommandMain.programName): \(name): \(error.message)")
+                if let hint = error.hint { Console.standardError("hint: \(hint)") }
+            } else {
+                let label = row.label.map { String($0.prefix(16)) + "\u{2026}" } ?? ""
+                let place = row.entry == nil && row.item.hasSuffix(row.label ?? "-") ? "" : name
+                table.append(row.status.rawValue, row.type ?? "", row.serial ?? "", label, place)
+            }
+        }
+        try console.lines(table.text)
+    }
+}

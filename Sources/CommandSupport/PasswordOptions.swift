@@ -1,0 +1,114 @@
+package import ArgumentParser
+internal import Foundation
+internal import Glibc
+package import OpenSSL
+
+/// Where a password comes from; never from an argument, which every process on the machine can read.
+package struct PasswordOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"))
+    package var passwordFile: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Read the password from an environment variable.", valueName: "var"))
+    package var passwordEnv: String?
+
+    @Flag(name: .long, help: "Read the password from standard input.")
+    package var passwordStdin = false
+
+    package init() {}
+
+    package func validate() throws {
+        let given = [passwordFile != nil, passwordEnv != nil, passwordStdin].filter { $0 }.count
+        if given > 1 { throw ValidationError("give the password in one way only") }
+    }
+
+    /// The password the options name, or nil where they name none.
+    ///
+    /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
+    package func password() throws(CommandFailure) -> SecretBytes? {
+        if let passwordFile {
+            return try Self.firstLine(of: try InputFile.read(passwordFile, limit: Self.limit))
+        }
+        if let passwordEnv {
+            guard let value = unsafe getenv(passwordEnv) else {
+                throw CommandFailure(.usage, "the environment variable \(passwordEnv) is not set")
+            }
+            let bytes = unsafe UnsafeRawBufferPointer(start: value, count: strlen(value))
+            return unsafe SecretBytes(bytes)
+        }
+        if passwordStdin {
+            return try Self.firstLine(of: try InputFile.read("-", limit: Self.limit))
+        }
+        return nil
+    }
+
+    /// Asks on the terminal without echo; nil where standard input is no terminal.
+    package static func prompt(_ question: String) -> SecretBytes? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        var settings = termios()
+        guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        var silent = settings
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        FileHandle.standardError.write(Data("\(question): ".utf8))
+        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+            FileHandle.standardError.write(Data("\n".utf8))
+        }
+        return try? unsafe SecretBytes(capacity: limit) { buffer throws(CommandFailure) in
+            var count = 0
+            while count < buffer.count {
+                guard unsafe read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
+                    unsafe buffer[count] != UInt8(ascii: "\n")
+                else { break }
+                count += 1
+            }
+            return count
+        }
+    }
+
+    private static let limit = 4096
+
+    /// The bytes without one trailing newline; the buffer they came from is wiped.
+    private static func firstLine(of input: [UInt8]) throws(CommandFailure) -> SecretBytes {
+        var input = input
+        defer { for index in input.indices { input[index] = 0 } }
+        var end = input.count
+        if end > 0, input[end - 1] == UInt8(ascii: "\n") {
+            end -= 1
+            if end > 0, input[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        }
+        return SecretBytes(input[..<end])
+    }
+}
+
+/// Files that users name on the command line.
+package enum InputFile {
+    /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
+    ///
+    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger.
+    package static func read(_ path: String, limit: Int) throws(CommandFailure) -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if path != "-" { close(descriptor) } }
+        var contents: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        defer { for index in buffer.indices { buffer[index] = 0 } }
+        while true {
+            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(path) }
+            if count == 0 { return contents }
+            contents += buffer[..<count]
+            guard contents.count <= limit else {
+                throw CommandFailure(
+                    .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
+            }
+        }
+    }
+
+    private static func unreadable(_ path: String) -> CommandFailure {
+        let reason = unsafe String(cString: strerror(errno))
+        return CommandFailure(.inputOutput, code: "unreadable", "cannot read \(path): \(reason)")
+    }
+}

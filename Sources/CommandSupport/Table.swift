@@ -1,0 +1,42 @@
+internal import TextTable
+
+/// A plain text table: a heading, then a row for each value.
+package struct Table {
+    private let headings: [String]
+    private var rows: [[String]] = []
+
+    package init(_ headings: String...) {
+        self.init(headings)
+    }
+
+    package init(_ headings: [String]) {
+        self.headings = headings
+    }
+
+    /// Adds a row; a cell for each heading.
+    package mutating func append(_ cells: String...) {
+        append(cells)
+    }
+
+    /// Adds a row; a cell for each heading.
+    package mutating func append(_ cells: [String]) {
+        rows.append(cells)
+    }
+
+    /// The table without trailing white space; empty where there is no row.
+    package var text: String {
+        guard !rows.isEmpty else { return "" }
+        let table = TextTable<[String]> { cells in
+            zip(headings, cells).map { Column(title: $0, value: $1) }
+        }
+        let lines = (table.string(for: rows, style: Style.plain) ?? "").split(separator: "\n")
+        return lines.map { line in
+            String(line.reversed().drop { $0 == " " }.reversed())
+        }.joined(separator: "\n")
+    }
+}
+
+/// A number with its noun: `1 identity`, `2 identities`.
+package func counted(_ count: Int, _ one: String, _ many: String) -> String {
+    "\(count) \(count == 1 ? one : many)"
+}

@@ -1,0 +1,132 @@
+package import KeySharing
+internal import OpenSSL
+package import ProviderConnection
+
+/// What became of one identity, or of a file or entry that gave none.
+package struct ImportResult: Sendable {
+    /// What happened.
+    package enum Outcome: Sendable {
+        case imported(IdentitySummary)
+        /// It was there already, which is a success.
+        case duplicate(IdentitySummary)
+        case failed(any Error)
+    }
+
+    /// The item's identifier, or the file's path.
+    package let item: String
+    /// The zip entry's name, where the item is a zip.
+    package let entry: String?
+    package let outcome: Outcome
+
+    package init(item: String, entry: String?, outcome: Outcome) {
+        self.item = item
+        self.entry = entry
+        self.outcome = outcome
+    }
+
+    /// The error of a failure.
+    package var error: (any Error)? {
+        if case .failed(let error) = outcome { error } else { nil }
+    }
+
+    /// The identity that is now in the key chain.
+    package var identity: IdentitySummary? {
+        switch outcome {
+        case .imported(let identity), .duplicate(let identity): identity
+        case .failed: nil
+        }
+    }
+}
+
+/// Brings identities into the consumer's key chain.
+package struct Importer: Sendable {
+    private let store: ConsumerStore
+
+    package init(_ store: ConsumerStore) {
+        self.store = store
+    }
+
+    /// Imports a picked item: starts accessing it, picks its password service by name, fetches the password,
+    /// reads the item, imports, and stops accessing on every path.
+    ///
+    /// - Returns: a result for each identity and each failure; never empty.
+    package func importItem(_ item: Item, from client: ProviderClient) async -> [ImportResult] {
+        let fetched: (bytes: [UInt8], password: SecretBytes)
+        do {
+            fetched = try await client.fetch(item)
+        } catch {
+            return [ImportResult(item: item.identifier, entry: nil, outcome: .failed(error))]
+        }
+        return await importFile(
+            fetched.bytes, named: item.identifier, with: FileReader(password: .text(fetched.password)))
+    }
+
+    /// Imports the bytes of a PKCS #12 file or a zip.
+    ///
+    /// - Parameter name: what the results say they are of.
+    /// - Returns: a result for each identity and each failure; never empty.
+    package func importFile(
+        _ bytes: [UInt8], named name: String, with reader: FileReader
+    ) async -> [ImportResult] {
+        do {
+            let files = try await reader.contents(of: bytes)
+            guard !files.isEmpty else {
+                throw ConsumerError(.nothingToImport, "\u{201C}\(name)\u{201D} is an empty archive")
+            }
+            return try store(files, of: name)
+        } catch {
+            return [ImportResult(item: name, entry: nil, outcome: .failed(error))]
+        }
+    }
+
+    /// Stores everything that was read in one go, and puts the results back into the files' order.
+    private func store(_ files: [FileContents], of name: String) throws -> [ImportResult] {
+        var results: [ImportResult] = []
+        var identities: [PKCS12Identity] = []
+        var places: [Int] = []
+        for file in files {
+            func add(_ outcome: ImportResult.Outcome) {
+                results.append(ImportResult(item: name, entry: file.entry, outcome: outcome))
+            }
+            switch file.result {
+            case .failure(let error): add(.failed(error))
+            case .success(let contents):
+                for identity in contents.identities {
+                    places.append(results.count)
+                    identities.append(identity)
+                    add(.imported(IdentitySummary(identity.certificate)))
+                }
+                for error in Self.problems(of: contents) { add(.failed(error)) }
+            }
+        }
+        for (place, stored) in zip(places, try store.add(identities)) {
+            let summary = results[place].identity
+            let outcome: ImportResult.Outcome =
+                switch (stored, summary) {
+                case (.success(.added), let summary?): .imported(summary)
+                case (.success(.duplicate), let summary?): .duplicate(summary)
+                case (.failure(let error), _): .failed(error)
+                case (.success, nil): results[place].outcome
+                }
+            results[place] = ImportResult(item: name, entry: results[place].entry, outcome: outcome)
+        }
+        return results
+    }
+
+    /// What could not be imported of a file that opened: keys that are not their certificate's or stay closed,
+    /// and files without any identity.
+    private static func problems(of contents: PKCS12Contents) -> [PKCS12Error] {
+        guard !contents.identities.isEmpty else {
+            do {
+                _ = try contents.requireIdentities()
+                return []
+            } catch {
+                return [error]
+            }
+        }
+        return contents.mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) }
+            + contents.lockedKeys.map { _ in
+                PKCS12Error(.wrongPassword, reason: "a private key is under a password of its own")
+            }
+    }
+}

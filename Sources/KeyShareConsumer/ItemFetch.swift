@@ -1,0 +1,29 @@
+package import KeySharing
+package import OpenSSL
+package import ProviderConnection
+
+extension ProviderClient {
+    /// An item's bytes and password, in the order that key sharing has: start accessing, pick the password
+    /// service by its name, fetch the password, read, stop accessing. Access is stopped on every path.
+    ///
+    /// - Throws: `ConsumerError` `.noPasswordService`, `ConnectionError`.
+    package func fetch(_ item: Item) async throws -> (bytes: [UInt8], password: SecretBytes) {
+        _ = try await startAccessing(item.identifier)
+        do {
+            // The order of services means nothing; only the one of this name has the right password.
+            guard try await services(for: item.identifier).contains(PasswordService.name) else {
+                throw ConsumerError(
+                    .noPasswordService,
+                    "the provider offers no password service for \u{201C}\(item.filename)\u{201D}",
+                    hint: "the service must be named \(PasswordService.name)")
+            }
+            let password = try await fetchPassword(for: item.identifier)
+            let bytes = try await readAll(item.identifier)
+            try? await stopAccessing(item.identifier)
+            return (bytes, password)
+        } catch {
+            try? await stopAccessing(item.identifier)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package import Foundation
+package import KeySharing
+package import OpenSSL
+package import ProviderConnection
+internal import Synchronization
+
+/// The provider app behind its connection: lists, exports, and hands out the password.
+package final class Provider: ProviderService {
+    private let store: ProviderStore
+    private let catalogue: Catalogue
+    private let exporter: Exporter
+    private let now: @Sendable () -> Date
+    private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
+    private let currentPassword: Mutex<SecretBytes>
+
+    /// Reads the service password, or makes it on first use.
+    ///
+    /// - Parameter putOnPasteboard: where the legacy mechanism leaves the password of an export; the 2025 one
+    ///   never does.
+    /// - Throws: `KeychainError` where it can be neither read nor made.
+    package init(
+        _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
+        now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
+    ) throws {
+        self.store = store
+        self.now = now
+        self.putOnPasteboard = putOnPasteboard
+        catalogue = Catalogue(store, root: root)
+        exporter = Exporter(store, profile: profile)
+        currentPassword = Mutex(try store.servicePassword())
+    }
+
+    package func page(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        try listing().page(of: container, after: cursor, limit: limit)
+    }
+
+    package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
+        try listing().item(identifier)
+    }
+
+    package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
+        _ = try listing().item(identifier)
+        return [PasswordService.name]
+    }
+
+    package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        guard let parsed = ItemIdentifier(identifier) else {
+            throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
+        }
+        return try await exporter.content(
+            of: parsed, in: try snapshot(), password: currentPassword.withLock { $0 }, now: now())
+    }
+
+    package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        currentPassword.withLock { $0 }
+    }
+
+    package func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        let identities = try snapshot().identities
+        let range = try Self.range(after: cursor, limit: limit, count: identities.count)
+        return IdentityFactsPage(
+            facts: Array(identities[range]),
+            nextCursor: range.upperBound < identities.count ? String(range.upperBound) : nil)
+    }
+
+    package func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        let rows = try legacyListing(types).rows
+        let range = try Self.range(after: cursor, limit: limit, count: rows.count)
+        return ItemPage(
+            items: Array(rows[range]),
+            nextCursor: range.upperBound < rows.count ? String(range.upperBound) : nil)
+    }
+
+    package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        let listing = try legacyListing(types)
+        let identities = listing.identities(of: row)
+        guard !identities.isEmpty else {
+            throw ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
+        }
+        var random = SystemRandomNumberGenerator()
+        let password = ServicePassword.legacy(using: &random)
+        let content =
+            listing.request.shape == .archive
+            ? try await exporter.legacyArchive(identities, password: password, now: now())
+            : try exporter.legacyFile(identities[0], password: password)
+        let export = LegacyExport(
+            item: listing.export(of: row, size: content.count, using: &random), content: content)
+        do {
+            try putOnPasteboard(password)
+        } catch {
+            throw ProviderFailure(.serviceFailed, "the password cannot be put on the pasteboard: \(error)")
+        }
+        return export
+    }
+
+    private func legacyListing(_ types: [String]) throws(ProviderFailure) -> LegacyListing {
+        let request: TypeRequest
+        do throws(TypeRequestError) {
+            request = try TypeRequest(types, mechanism: .legacy)
+        } catch {
+            throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.reason)
+        }
+        return LegacyListing(try snapshot().identities, request: request, now: now())
+    }
+
+    private static func range(
+        after cursor: String?, limit: Int, count: Int
+    ) throws(ProviderFailure) -> Range<Int> {
+        guard let start = Int(cursor ?? "0"), (0...count).contains(start) else {
+            throw ProviderFailure(.notAvailable, "the page has expired; start again from the first")
+        }
+        return start..<start + min(max(limit, 1), count - start)
+    }
+
+    private func snapshot() throws(ProviderFailure) -> CatalogueSnapshot {
+        do {
+            return try catalogue.snapshot()
+        } catch {
+            throw ProviderFailure(.serviceFailed, "the key chain cannot be read: \(error)")
+        }
+    }
+
+    private func listing() throws(ProviderFailure) -> Listing {
+        let snapshot = try snapshot()
+        return Listing(snapshot, now: now()) { [exporter] identifier in
+            exporter.knownSize(identifier, generation: snapshot.generation)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import DeviceSimulation
+internal import Foundation
+package import KeySharing
+package import OpenSSL
+
+/// The provider's side of the device's key chain: identities, the service password, and the test PKI's
+/// authorities, the latter in a group of their own so that they are never published.
+package struct ProviderStore: Sendable {
+    /// What became of an identity that was to be added.
+    package enum Outcome: Sendable, Hashable {
+        case added
+        /// It was there already.
+        case duplicate
+    }
+
+    private let keychain: Keychain
+    private let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
+
+    /// Opens the key chain, and makes it on first use.
+    ///
+    /// - Throws: `KeychainError`.
+    package init(_ device: Device) throws(KeychainError) {
+        keychain = try Keychain(device: device, app: .provider)
+    }
+
+    /// Changes whenever an identity was added or removed, by whatever process.
+    ///
+    /// - Throws: `KeychainError`.
+    package func changeCount() throws(KeychainError) -> Int64 {
+        try keychain.changeCount(accessGroup: sharedGroup)
+    }
+
+    /// Every identity, in no order.
+    ///
+    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a summary.
+    package func identities() throws -> [IdentitySummary] {
+        try keychain.identityAttributes(accessGroup: sharedGroup).map { attributes in
+            if let summary = IdentitySummary(
+                label: attributes.label, notBefore: attributes.notBefore, tag: attributes.applicationTag)
+            {
+                return summary
+            }
+            let record = try keychain.identity(label: attributes.label, accessGroup: sharedGroup)
+            return IdentitySummary(try Certificate(der: record.certificate))
+        }
+    }
+
+    /// An identity with its key.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none, `.decode` where it was altered;
+    ///   `CertificateError` where OpenSSL does not take it.
+    package func identity(_ label: String) throws -> (certificate: Certificate, privateKey: PrivateKey) {
+        let opened = try keychain.openIdentity(label: label, accessGroup: sharedGroup)
+        return (try Certificate(der: opened.record.certificate), try PrivateKey(pkcs8: opened.privateKey))
+    }
+
+    /// Adds identities in one transaction.
+    ///
+    /// - Returns: for each what became of it.
+    /// - Throws: `KeychainError` where one could not be added for another reason than being there; the others
+    ///   were added all the same.
+    package func add(_ identities: [(certificate: Certificate, privateKey: PrivateKey)]) throws -> [Outcome] {
+        let results = try keychain.add(
+            identities.map { try NewIdentity($0.certificate, $0.privateKey, group: sharedGroup) })
+        return try results.map { result in
+            switch result {
+            case .success: .added
+            case .failure(let error) where error.code == .duplicateItem: .duplicate
+            case .failure(let error): throw error
+            }
+        }
+    }
+
+    /// The service password, made on first use.
+    ///
+    /// - Throws: `KeychainError`.
+    package func servicePassword() throws(KeychainError) -> SecretBytes {
+        try keychain.createOrReadPassword(
+            service: ServicePassword.serviceAndAccount, account: ServicePassword.serviceAndAccount,
+            accessGroup: sharedGroup
+        ) {
+            var random = SystemRandomNumberGenerator()
+            return ServicePassword.random(using: &random)
+        }
+    }
+
+    /// Empties the provider's key chain: identities, authorities and password.
+    ///
+    /// - Returns: how many items there were.
+    /// - Throws: `KeychainError`.
+    package func removeAll() throws(KeychainError) -> Int {
+        try keychain.removeAll()
+    }
+}
+
+extension ProviderStore {
+    /// The test PKI that was made last, for issuing more; nil where none was.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`.
+    package func authority() throws -> TestAuthority? {
+        var issuers: [TestAuthorityRole: CertificateIssuer] = [:]
+        // In the order they were added, so that the latest of each role is the one that stays.
+        for attributes in try keychain.identityAttributes(accessGroup: App.authorityGroup) {
+            guard
+                let role = TestAuthorityRole(
+                    rawValue: String(decoding: attributes.applicationTag, as: UTF8.self))
+            else { continue }
+            let opened = try keychain.openIdentity(label: attributes.label, accessGroup: App.authorityGroup)
+            issuers[role] = CertificateIssuer(
+                certificate: try Certificate(der: opened.record.certificate),
+                privateKey: try PrivateKey(pkcs8: opened.privateKey))
+        }
+        return TestAuthority(issuers)
+    }
+
+    /// Keeps a test PKI's authorities.
+    ///
+    /// - Throws: `KeychainError`; `OpenSSLError` where a key cannot be written.
+    package func add(_ authority: TestAuthority) throws {
+        let identities = try TestAuthorityRole.allCases.map { role in
+            let issuer = authority[role]
+            var identity = try NewIdentity(issuer.certificate, issuer.privateKey, group: App.authorityGroup)
+            identity.applicationTag = Array(role.rawValue.utf8)
+            return identity
+        }
+        for result in try keychain.add(identities) { _ = try result.get() }
+    }
+
+    /// The certificates of every authority there ever was, roots first.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`.
+    package func authorityCertificates() throws -> [Certificate] {
+        let certificates = try keychain.identities(accessGroup: App.authorityGroup).map {
+            try Certificate(der: $0.certificate)
+        }
+        return certificates.filter(\.isSelfIssued) + certificates.filter { !$0.isSelfIssued }
+    }
+}
+
+extension App {
+    /// Where the provider keeps its test PKI, apart from what it publishes.
+    static var authorityGroup: String { provider.entitlements.keychainAccessGroups[1] }
+}
+
+extension NewIdentity {
+    fileprivate init(_ certificate: Certificate, _ privateKey: PrivateKey, group: String) throws(OpenSSLError)
+    {
+        self.init(
+            label: certificate.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
+            applicationTag: IdentitySummary(certificate).tag, notBefore: certificate.notBefore,
+            accessibility: .afterFirstUnlockThisDeviceOnly, accessGroup: group)
+    }
+}

@@ -1,0 +1,77 @@
+/// The person that test credentials are made out to; nobody real.
+package struct TestPerson: Sendable, Hashable {
+    package let lastName: String
+    package let firstName: String
+    /// Empty for a person without one.
+    package let middleName: String
+    /// The electronic data interchange personal identifier: ten digits.
+    package let edipi: String
+
+    /// `LAST.FIRST.MIDDLE.EDIPI`, the common name of every certificate of the person.
+    package var commonName: String {
+        ([lastName, firstName] + (middleName.isEmpty ? [] : [middleName]) + [edipi])
+            .map { $0.uppercased() }.joined(separator: ".")
+    }
+
+    /// An address under a name that is reserved for examples (RFC 2606), with the identifier in it, because
+    /// two persons may have the same name.
+    package var emailAddress: String {
+        let name = [firstName, lastName].map { part in
+            String(
+                part.lowercased().unicodeScalars.filter {
+                    ("a"..."z").contains($0) || ("0"..."9").contains($0)
+                })
+        }.filter { !$0.isEmpty }
+        return (name + [String(edipi.suffix(4))]).joined(separator: ".") + "@mail.example"
+    }
+
+    /// A person of a given name: `LAST.FIRST[.MIDDLE][.EDIPI]` or `First [Middle] Last`.
+    ///
+    /// Nil where the text has no two names in it, or what stands in the identifier's place is not ten digits.
+    package init?(name: String, using random: inout some RandomNumberGenerator) {
+        var edipi = Self.randomIdentifier(using: &random)
+        var parts: [String]
+        if name.contains(".") {
+            parts = name.split(separator: ".").map(String.init)
+            if let last = parts.last, last.allSatisfy(\.isASCIIDigit) {
+                guard last.utf8.count == 10 else { return nil }
+                edipi = last
+                parts.removeLast()
+            }
+        } else {
+            parts = name.split(separator: " ").map(String.init)
+            if let last = parts.popLast() { parts.insert(last, at: 0) }
+        }
+        guard (2...3).contains(parts.count), parts.joined().utf8.count <= 40 else { return nil }
+        lastName = parts[0]
+        firstName = parts[1]
+        middleName = parts.count > 2 ? parts[2] : ""
+        self.edipi = edipi
+    }
+
+    /// A person of random names.
+    package init(using random: inout some RandomNumberGenerator) {
+        lastName = Self.lastNames.randomElement(using: &random) ?? "Doe"
+        firstName = Self.firstNames.randomElement(using: &random) ?? "Jane"
+        middleName = Self.firstNames.randomElement(using: &random) ?? "Q"
+        edipi = Self.randomIdentifier(using: &random)
+    }
+
+    /// Identifiers of persons do not start with a zero.
+    private static func randomIdentifier(using random: inout some RandomNumberGenerator) -> String {
+        String(UInt64.random(in: 1_000_000_000...9_999_999_999, using: &random))
+    }
+
+    private static let lastNames = [
+        "Acker", "Birch", "Castell", "Dunmore", "Eastman", "Fairfax", "Galloway", "Harker", "Ives", "Jessup",
+        "Kestrel", "Larkin", "Marlowe", "Norwood", "Oakes", "Prescott", "Quimby", "Rowan", "Sutter", "Thorne",
+    ]
+    private static let firstNames = [
+        "Alex", "Blake", "Casey", "Dana", "Ellis", "Frances", "Gale", "Harper", "Indra", "Jordan", "Kelly",
+        "Lee", "Morgan", "Nico", "Ollie", "Parker", "Quinn", "Robin", "Sasha", "Terry",
+    ]
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import ProviderConnection
+
+struct Browse: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what the document picker would show.",
+        discussion: """
+            Everything the provider lists is shown; what conforms to none of the types asked for is marked with a \
+            dash and cannot be imported. A folder can be opened whatever its own mark.
+
+            EXAMPLE:
+              keyshare-consumer browse Encryption --uti purebred2025.select.encryption-p12
+            """)
+
+    @Argument(help: "A folder to open (default: the root).")
+    var container = Item.root
+
+    @Option(
+        help: ArgumentHelp(
+            "Show a file's certificate or a zip's contents, without importing.", valueName: "item"))
+    var details: String?
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        let request = try request.request()
+        let socket = try device.socketPath(of: try device.openDevice())
+        try await ProviderClient.withConnection(path: socket) { client in
+            let picker = DocumentPicker(client, request: request)
+            if let details {
+                try await show(details, picker, client, console)
+            } else {
+                try await list(picker, request, console)
+            }
+        }
+    }
+
+    private func list(_ picker: DocumentPicker, _ request: TypeRequest, _ console: Console) async throws {
+        let rows = try await picker.items(in: container).compactMap { decision in
+            decision.item.map { ItemListingDocument.Row($0, enabled: decision.isEnabled) }
+        }
+        if output.json {
+            try console.document(
+                ItemListingDocument(
+                    mechanism: request.mechanism, container: container, items: rows,
+                    requested: request.identifiers))
+        } else {
+            try console.table(of: rows)
+        }
+    }
+
+    /// What the UI extension shows of an item before it is picked: it belongs to the provider, so whether the
+    /// item is enabled does not matter.
+    private func show(
+        _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
+    ) async throws {
+        let item = try await picker.find(name)
+        let preview = try await Preview(item, from: client)
+        if output.json {
+            try console.document(DetailsDocument(item: item, preview: preview))
+        } else {
+            try console.data("\(item.filename)  (\(item.contentType))")
+            for file in preview.files {
+                if let entry = file.entry { try console.data("\n\(entry)") }
+                for certificate in file.certificates { try console.certificate(certificate) }
+                if let error = file.error {
+                    let failure = CommandFailure(error)
+                    try console.data("  cannot be read: \(failure.message)")
+                }
+            }
+        }
+    }
+}
+
+private struct DetailsDocument: Encodable {
+    struct Entry: Encodable {
+        let name: String?
+        let certificates: [CertificateDocument]
+        let error: FailureDocument.Body?
+    }
+
+    let item: ItemListingDocument.Row
+    let entries: [Entry]
+
+    init(item: Item, preview: Preview) {
+        self.item = ItemListingDocument.Row(item)
+        entries = preview.files.map { file in
+            Entry(
+                name: file.entry, certificates: file.certificates.map(CertificateDocument.init),
+                error: file.error.map { FailureDocument.Body(CommandFailure($0)) })
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import CommandSupport
+
+@main
+struct ConsumerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyshare-consumer",
+        abstract: "Picks and imports credentials that a key-sharing provider publishes.",
+        discussion: """
+            EXAMPLE:
+              keyshare-consumer browse --uti com.rsa.pkcs-12
+              keyshare-consumer import Encryption.zip --uti public.zip-archive
+              keyshare-consumer list
+
+            \(ExitStatus.table)
+            """,
+        version: CommandMain.version,
+        subcommands: [
+            Browse.self, Import.self, List.self, Show.self, Clear.self, Verify.self, Inspect.self,
+        ])
+
+    static func main() async {
+        await CommandMain.run(Self.self)
+    }
+}

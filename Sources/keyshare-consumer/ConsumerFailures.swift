@@ -1,0 +1,30 @@
+import CommandSupport
+import KeyShareConsumer
+import ZipBundles
+
+extension ConsumerError: CommandReportable {
+    var commandFailure: CommandFailure {
+        let status: ExitStatus =
+            switch code {
+            case .noSuchIdentity, .ambiguousLabel, .isFolder, .nothingToImport: .noSuchItem
+            case .itemDisabled: .refused
+            case .noPasswordService: .providerUnavailable
+            }
+        return CommandFailure(status, code: code.rawValue, reason, hint: hint)
+    }
+}
+
+extension ZipError: CommandReportable {
+    var commandFailure: CommandFailure {
+        switch code {
+        case .notAnArchive, .damagedArchive, .damagedEntry, .sizeMismatch:
+            CommandFailure(.malformed, reason)
+        case .unsupportedMethod: CommandFailure(.unsupportedAlgorithm, reason)
+        case .creationFailed: CommandFailure(.unexpected, reason)
+        case .archiveTooLarge, .tooManyEntries, .entryTooLarge, .contentsTooLarge, .excessiveRatio:
+            CommandFailure(.refused, code: "limit", reason)
+        case .unsafeName, .duplicateName, .overlappingEntries, .encryptedEntry, .notAFile:
+            CommandFailure(.refused, code: "unsafe-archive", reason)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import ProviderConnection
+
+struct Import: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Pick items of the provider, or take files from disk, and import what is in them.",
+        discussion: """
+            For each item: access is started, the password fetched from the item's password service, the bytes \
+            read and imported, and access stopped. With several items all are tried; the exit code is that of \
+            the first failure. The password options are for --file.
+
+            EXAMPLE:
+              keyshare-consumer import PIV.zip --uti purebred2025.zip.authentication
+              keyshare-consumer import --file signature.p12 --password-file secret.txt
+            """)
+
+    @Argument(help: ArgumentHelp("Identifiers or file names of items.", valueName: "item"))
+    var items: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A PKCS #12 file or zip on disk; may be given several times; - is standard input.",
+            valueName: "file"))
+    var file: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Types that must have arrived, such as signature,encryption:4; otherwise the exit code is 6.",
+            valueName: "types"),
+        transform: Requirement.list)
+    var require: [[Requirement]] = []
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var reading: ReadingOptions
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard items.isEmpty != file.isEmpty else {
+            throw ValidationError(
+                items.isEmpty ? "name an item, or a file with --file" : "items and --file exclude each other")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        let request = try request.request()
+        let device = try device.openDevice()
+        let importer = Importer(try ConsumerStore(device))
+        let results =
+            items.isEmpty
+            ? try await importFiles(with: importer)
+            : try await importItems(request, with: importer, socket: self.device.socketPath(of: device))
+        try report(results, console)
+    }
+
+    private func importItems(
+        _ request: TypeRequest, with importer: Importer, socket: String
+    ) async throws -> [ImportResult] {
+        try await ProviderClient.withConnection(path: socket) { client in
+            let picker = DocumentPicker(client, request: request)
+            var results: [ImportResult] = []
+            for name in items {
+                do {
+                    results += await importer.importItem(try await picker.pick(name), from: client)
+                } catch {
+                    results.append(ImportResult(item: name, entry: nil, outcome: .failed(error)))
+                }
+            }
+            return results
+        }
+    }
+
+    private func importFiles(with importer: Importer) async throws -> [ImportResult] {
+        var given = try password.password()
+        var results: [ImportResult] = []
+        for path in file {
+            do {
+                let bytes = try InputFile.read(path, limit: FileReader.largestFile)
+                results += await importFile(bytes, path, &given, importer)
+            } catch {
+                results.append(ImportResult(item: path, entry: nil, outcome: .failed(error)))
+            }
+        }
+        return results
+    }
+
+    /// Asks the terminal once where no password was given and the file wants one.
+    private func importFile(
+        _ bytes: [UInt8], _ path: String, _ password: inout SecretBytes?, _ importer: Importer
+    ) async -> [ImportResult] {
+        func attempt(_ password: SecretBytes?) async -> [ImportResult] {
+            let reader = FileReader(
+                password: password.map { .text($0) }, limits: reading.limits,
+                allowsMissingMAC: reading.allowNoMac)
+            return await importer.importFile(bytes, named: path, with: reader)
+        }
+        let results = await attempt(password)
+        let wantsPassword = results.contains { ($0.error as? PKCS12Error)?.code == .wrongPassword }
+        guard password == nil, wantsPassword, let answer = PasswordOptions.prompt("Password of \(path)")
+        else {
+            return results
+        }
+        password = answer
+        return await attempt(answer)
+    }
+
+    private func report(_ results: [ImportResult], _ console: Console) throws {
+        let rows = results.map { result -> ImportDocument.Row in
+            switch result.outcome {
+            case .imported(let identity):
+                .init(item: result.item, entry: result.entry, status: .imported, identity: identity)
+            case .duplicate(let identity):
+                .init(item: result.item, entry: result.entry, status: .duplicate, identity: identity)
+            case .failed(let error):
+                .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
+            }
+        }
+        let missing = Requirement.missing(require, in: results.compactMap(\.identity))
+        var failure = results.lazy.compactMap(\.error).first.map { CommandFailure($0) }
+        let incomplete =
+            missing.isEmpty
+            ? nil
+            : CommandFailure(
+                .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
+                hint: "what did arrive was kept; keyshare-consumer explain says why the rest did not")
+        if failure == nil { failure = incomplete }
+        try ImportDocument(results: rows, failure: failure, missing: missing.map(\.description))
+            .write(to: console, json: output.json)
+        if let incomplete, !output.json { Console.failure(incomplete) }
+        if let failure { throw ReportedFailure(failure) }
+    }
+}
+
+/// A type that an import must bring, and how many of it.
+struct Requirement: CustomStringConvertible {
+    let type: CredentialType
+    let count: Int
+
+    var description: String { count == 1 ? type.rawValue : "\(type.rawValue):\(count)" }
+
+    /// Reads `signature,encryption:4`.
+    ///
+    /// - Throws: `ValidationError` for anything that names no type or no count from 1.
+    static func list(_ text: String) throws -> [Requirement] {
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            let words = part.split(separator: ":", omittingEmptySubsequences: false)
+            guard let type = words.first.flatMap({ CredentialType(rawValue: String($0)) }), words.count <= 2,
+                let count = words.count == 2 ? Int(words[1]) : 1, count > 0
+            else {
+                throw ValidationError(
+                    "\u{201C}\(part)\u{201D} is no type, or no type with a count behind a colon")
+            }
+            return Requirement(type: type, count: count)
+        }
+    }
+
+    /// The requirements that the identities that arrived do not meet, with the number that is missing.
+    static func missing(_ requirements: [[Requirement]], in arrived: [IdentitySummary]) -> [Requirement] {
+        requirements.flatMap(\.self).compactMap { requirement in
+            let labels = Set(arrived.filter { $0.type(.keySharing2025) == requirement.type }.map(\.label))
+            let lacking = requirement.count - labels.count
+            return lacking > 0 ? Requirement(type: requirement.type, count: lacking) : nil
+        }
+    }
+}

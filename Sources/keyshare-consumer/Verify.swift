@@ -1,0 +1,146 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check what was imported: chain, validity, key match and usage.",
+        discussion: """
+            Each check passes, fails or was not made. One failed check makes the exit code 7.
+
+            EXAMPLE:
+              keyshare-provider trust -o test-ca.pem
+              keyshare-consumer verify --trust test-ca.pem
+            """)
+
+    @Argument(help: ArgumentHelp("Labels, or enough of their starts (default: all).", valueName: "label"))
+    var labels: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Certificates in PEM; the self-signed ones are trusted, the others help to build chains.",
+            valueName: "file"))
+    var trust: String
+
+    @Option(
+        help: ArgumentHelp("Revocation lists in PEM or DER; may be given several times.", valueName: "file"))
+    var crl: [String] = []
+
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let store = try ConsumerStore(try device.openDevice())
+        let given = try Certificate.pem(try InputFile.read(trust, limit: Self.limit))
+        guard !given.isEmpty else { throw CommandFailure(.malformed, "\(trust) holds no certificate in PEM") }
+        var verifier = CertificateVerifier(trustAnchors: given.filter(\.isSelfIssued))
+        verifier.intermediates = given.filter { !$0.isSelfIssued }
+        for path in crl { verifier.revocationLists += try revocationLists(path) }
+        let identities = labels.isEmpty ? try store.identities() : try labels.map(store.identity(labelled:))
+        guard !identities.isEmpty else {
+            throw CommandFailure(.noSuchItem, "the key chain holds no identity")
+        }
+
+        let reports = identities.map { IdentityVerification($0, store, verifier, at: clock.now) }
+        if output.json {
+            try console.document(["results": reports])
+        } else {
+            for report in reports { try write(report, console) }
+        }
+        let failed = reports.filter { !$0.valid }
+        guard failed.isEmpty else {
+            let failure = CommandFailure(
+                .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
+            if !output.json { Console.failure(failure) }
+            throw ReportedFailure(failure)
+        }
+    }
+
+    private static let limit = 16 << 20
+
+    private func revocationLists(_ path: String) throws -> [CertificateRevocationList] {
+        let bytes = try InputFile.read(path, limit: Self.limit)
+        let lists = try CertificateRevocationList.pem(bytes)
+        return lists.isEmpty ? [try CertificateRevocationList(der: bytes)] : lists
+    }
+
+    private func write(_ report: IdentityVerification, _ console: Console) throws {
+        try console.data(
+            "\(report.type)  \(report.serial)  \(report.label.prefix(16))\u{2026}  \(report.valid ? "ok" : "FAILED")"
+        )
+        try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
+    }
+}
+
+/// The checks of one identity, in JSON.
+private struct IdentityVerification: Encodable {
+    struct Check: Encodable {
+        let check: String
+        let outcome: String
+        let explanation: String
+    }
+
+    let label: String
+    let type: String
+    let serial: String
+    let valid: Bool
+    let checks: [Check]
+
+    init(_ identity: HeldIdentity, _ store: ConsumerStore, _ verifier: CertificateVerifier, at date: Date) {
+        let type = identity.summary.type(.keySharing2025)
+        var verifier = verifier
+        verifier.expectedKeyUsage = type.expectedKeyUsage(
+            isEllipticCurve: identity.summary.facts.isEllipticCurve)
+        verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
+        let verification = verifier.verify(identity.certificate, at: date)
+        let match: Check
+        do {
+            let matches = try store.privateKey(of: identity.summary.label).matches(identity.certificate)
+            match = Check(
+                check: "key match", outcome: matches ? "pass" : "fail",
+                explanation: matches
+                    ? "the private key is the certificate's" : "the private key is another one's")
+        } catch {
+            match = Check(check: "key match", outcome: "fail", explanation: CommandFailure(error).message)
+        }
+        checks =
+            [match]
+            + verification.checks.map {
+                Check(check: $0.kind.words, outcome: $0.outcome.word, explanation: $0.explanation)
+            }
+        valid = verification.isValid && match.outcome == "pass"
+        label = identity.summary.label
+        self.type = type.rawValue
+        serial = identity.summary.serialNumber
+    }
+}
+
+extension Verification.Outcome {
+    fileprivate var word: String {
+        switch self {
+        case .passed: "pass"
+        case .failed: "fail"
+        case .notChecked: "not checked"
+        }
+    }
+}
+
+extension Verification.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .chain: "chain"
+        case .validity: "validity"
+        case .keyUsage: "key usage"
+        case .extendedKeyUsage: "extended key usage"
+        case .policies: "policies"
+        case .nameConstraints: "name constraints"
+        case .revocation: "revocation"
+        case .strength: "strength"
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import CommandSupport
+import KeyShareProvider
+
+struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Empty the provider's key chain: identities, authorities and password.",
+        discussion: """
+            EXAMPLE:
+              keyshare-provider clear --yes
+            """)
+
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let store = try ProviderStore(try device.openDevice())
+        try confirmation.confirm("Remove everything from the provider's key chain?")
+        let count = try store.removeAll()
+        if output.json {
+            try console.document(["removed": count])
+        } else {
+            console.note("removed \(counted(count, "item", "items"))")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+import OpenSSL
+
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write one item's bytes, as a consumer would get them.",
+        discussion: """
+            The password is the password service's, unless one of the password options names another.
+
+            EXAMPLE:
+              keyshare-provider export Encryption.zip --password-file secret.txt -o encryption.zip
+            """)
+
+    @Argument(help: "An item's identifier or file name.")
+    var item: String
+
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var profile: ProfileOptions
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        let store = try ProviderStore(try device.openDevice())
+        let snapshot = try Catalogue(store, root: .all).snapshot()
+        let listing = Listing(snapshot, now: Date())
+        let found = try listing.find(item)
+        guard let identifier = ItemIdentifier(found.identifier) else {
+            throw CommandFailure(
+                .unexpected, "the item \u{201C}\(found.identifier)\u{201D} has no identifier")
+        }
+        let secret = try password.password() ?? store.servicePassword()
+        let bytes = try await Exporter(store, profile: profile.selected).content(
+            of: identifier, in: snapshot, password: secret, now: Date())
+        if output.json {
+            try destination.requireFile()
+            try destination.write(bytes, console)
+            try console.document(
+                Document(identifier: found.identifier, filename: found.filename, size: bytes.count))
+        } else {
+            try destination.write(bytes, console, isBinary: true)
+        }
+    }
+
+    private struct Document: Encodable {
+        let identifier: String
+        let filename: String
+        let size: Int
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import CommandSupport
+
+@main
+struct ProviderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyshare-provider",
+        abstract: "Holds test credentials on a simulated device and shares them as PKCS #12 files.",
+        discussion: """
+            EXAMPLE:
+              keyshare-provider provision
+              keyshare-provider serve &
+              keyshare-consumer browse
+
+            \(ExitStatus.table)
+            """,
+        version: CommandMain.version,
+        subcommands: [
+            Provision.self, Import.self, List.self, Export.self, Serve.self, Trust.self, Clear.self,
+        ])
+
+    static func main() async {
+        await CommandMain.run(Self.self)
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import CLinux
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+import Logging
+import ProviderConnection
+import ServiceLifecycle
+import UnixSignals
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
+        discussion: """
+            The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect.
+
+            EXAMPLE:
+              keyshare-provider serve --verbose
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "What the root shows of single files: all, or recent as the sample app has it.",
+            valueName: "contents"))
+    var root: RootContents = .all
+
+    @OptionGroup var profile: ProfileOptions
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        // What this process holds in memory is worth more than a core dump of it.
+        guard clinux_refuse_core_dumps() == 0 else {
+            throw CommandFailure(.inputOutput, "cannot keep this process out of core dumps")
+        }
+        let device = try device.openDevice()
+        let clock = clock
+        let provider = try Provider(
+            try ProviderStore(device), root: root, profile: profile.selected, now: { clock.now }
+        ) { _ in
+            throw CommandFailure(.refused, "this provider has no pasteboard")
+        }
+        let logger = Self.logger(console.verbosity)
+        let server = try ProviderServer(
+            path: try self.device.socketPath(of: device), service: provider, logger: logger)
+        console.note("listening on \(server.path)")
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
+        try await group.run()
+        console.note("stopped")
+    }
+
+    private static func logger(_ verbosity: Console.Verbosity) -> Logger {
+        var logger = Logger(label: "keyshare-provider") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel =
+            switch verbosity {
+            case .quiet: .error
+            case .normal: .warning
+            case .verbose: .debug
+            }
+        return logger
+    }
+}

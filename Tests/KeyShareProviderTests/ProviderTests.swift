@@ -1,0 +1,144 @@
+import DeviceSimulation
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import ProviderConnection
+import TestSupport
+import Testing
+
+@testable import KeyShareProvider
+
+@Suite("A provider over its key chain")
+struct ProviderTests {
+    private let scratch: ScratchFolder
+    private let store: ProviderStore
+    private let now = Date(timeIntervalSince1970: 1_790_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try ProviderStore(try Device(folder: scratch.path("device")))
+    }
+
+    private func provision(
+        _ types: [CredentialType] = [.encryption, .signature, .authentication], generations: Int = 2,
+        algorithm: KeyAlgorithm = .p256
+    ) async throws -> [IdentitySummary] {
+        var random = SystemRandomNumberGenerator()
+        let request = ProvisioningRequest(
+            persons: [TestPerson(using: &random)], types: types, generations: generations, algorithm: algorithm,
+            date: now)
+        return try await Provisioner(store).run(request, using: &random)
+    }
+
+    private func provider() throws -> Provider {
+        try Provider(store, profile: .modern, now: { [now] in now }, putOnPasteboard: { _ in })
+    }
+
+    @Test("exports an item whose key and certificate are those of the key chain, to the byte")
+    func exportIsFaithful() async throws {
+        let made = try await provision()
+        let provider = try provider()
+        for identity in made {
+            let bytes = try await provider.content(of: identity.label)
+            let contents = try PKCS12.read(bytes, password: .text(try provider.password(for: identity.label)))
+            let original = try store.identity(identity.label)
+            #expect(contents.identities.map(\.certificate.der) == [original.certificate.der])
+            #expect(contents.identities.map(\.friendlyName) == ["SKP"])
+            #expect(try contents.identities[0].privateKey.pkcs8() == original.privateKey.pkcs8())
+        }
+    }
+
+    @Test("makes an export once, and a new one under a new state of the key chain")
+    func exportsAreCached() async throws {
+        let made = try await provision()
+        let provider = try provider()
+        let first = try await provider.content(of: made[0].label)
+        #expect(try await provider.content(of: made[0].label) == first)
+        #expect(try await provider.item(made[0].label).size == first.count)
+        #expect(try await provider.item(made[1].label).size == nil)
+        let zip = try await provider.content(of: "Unfiltered.zip")
+        #expect(try await provider.content(of: "Unfiltered.zip") == zip)
+        _ = try await provision([.signature], generations: 1)
+        #expect(try await provider.content(of: "Unfiltered.zip") != zip)
+    }
+
+    @Test("shows an empty zip for an empty selection")
+    func emptyZip() async throws {
+        let provider = try provider()
+        #expect(try await provider.content(of: "Device.zip").count == 22)
+    }
+
+    @Test("has no bytes for folders and for what does not exist", arguments: ["Encryption", "nothing", "root", ""])
+    func noContent(identifier: String) async throws {
+        let provider = try provider()
+        await #expect(throws: ProviderFailure(.notAvailable, "")) { try await provider.content(of: identifier) }
+    }
+
+    @Test("keeps one password over its restarts")
+    func passwordIsKept() async throws {
+        let password = try provider().password(for: "x")
+        #expect(password.count == 32)
+        #expect(try provider().password(for: "x") == password)
+    }
+
+    @Test("publishes no authority of its test PKI")
+    func authoritiesAreNotPublished() async throws {
+        let made = try await provision()
+        #expect(Set(try store.identities().map(\.label)) == Set(made.map(\.label)))
+        #expect(try store.authorityCertificates().count == 3)
+    }
+
+    @Test("issues from the authorities of an earlier run")
+    func authoritiesAreReused() async throws {
+        _ = try await provision(generations: 2)
+        _ = try await provision(generations: 1)
+        #expect(try store.authorityCertificates().count == 3)
+    }
+
+    @Test("clears everything, the password too")
+    func clear() async throws {
+        _ = try await provision()
+        let password = try store.servicePassword()
+        #expect(try store.removeAll() > 0)
+        #expect(try store.identities().isEmpty)
+        #expect(try store.authority() == nil)
+        #expect(try store.servicePassword() != password)
+    }
+
+    @Test("shows the consumer nothing of its key chain")
+    func consumerSeesNothing() async throws {
+        _ = try await provision()
+        let consumer = try ConsumerStore(try Device(folder: scratch.path("device")))
+        #expect(try consumer.identities().isEmpty)
+    }
+
+    @Test("makes identities that verify up to their root", arguments: [KeyAlgorithm.p256, .p384, .rsa(bits: 2048)])
+    func provisionedVerify(algorithm: KeyAlgorithm) async throws {
+        let made = try await provision(
+            [.encryption, .signature, .authentication, .device], generations: 1, algorithm: algorithm)
+        let authorities = try store.authorityCertificates()
+        var verifier = CertificateVerifier(trustAnchors: authorities.filter(\.isSelfIssued))
+        verifier.intermediates = authorities
+        verifier.isStrict = true
+        #expect(made.map { $0.type(.keySharing2025) } == [.encryption, .signature, .authentication, .device])
+        for identity in made {
+            let certificate = try store.identity(identity.label).certificate
+            let verification = verifier.verify(certificate, at: now)
+            #expect(verification.isValid, "\(verification.problems)")
+        }
+    }
+
+    @Test("dates generations three years apart, the newest from the day before")
+    func generations() async throws {
+        let made = try await provision([.signature], generations: 3)
+        let calendar = Calendar.utc
+        let starts = made.map(\.notBefore)
+        #expect(starts[0] == calendar.date(byAdding: .day, value: -1, to: now))
+        #expect(starts[1] == calendar.date(byAdding: .year, value: -3, to: starts[0]))
+        #expect(starts[2] == calendar.date(byAdding: .year, value: -6, to: starts[0]))
+        for (index, identity) in made.enumerated() {
+            #expect(try store.identity(identity.label).certificate.isValid(at: now) == (index == 0))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package import Foundation
+internal import Glibc
+
+/// The built commands, beside the test runner.
+package enum BuiltCommand: String, Sendable {
+    case provider = "keyshare-provider"
+    case consumer = "keyshare-consumer"
+
+    /// The binary's path.
+    package var path: String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent(rawValue).path
+    }
+}
+
+/// What came of running a command to its end.
+package struct CommandRun: Sendable {
+    package let status: Int32
+    package let output: Data
+    package let errors: String
+
+    /// Standard output as text.
+    package var text: String { String(decoding: output, as: UTF8.self) }
+
+    /// Standard output as a JSON object.
+    ///
+    /// - Throws: where it is none.
+    package func json() throws -> [String: Any] {
+        guard let object = try JSONSerialization.jsonObject(with: output) as? [String: Any] else {
+            throw NotAnObject()
+        }
+        return object
+    }
+
+    private struct NotAnObject: Error {}
+}
+
+/// A built command running for a test. Its output goes to files, so that no pipe can fill.
+package final class RunningCommand {
+    private let process = Process()
+    private let scratch: ScratchFolder
+
+    /// Starts a command with nothing of the caller's environment but `PATH` and what is given.
+    ///
+    /// - Throws: where the binary cannot be started.
+    package init(
+        _ command: BuiltCommand, _ arguments: [String], environment: [String: String] = [:],
+        input: Data = Data()
+    ) throws {
+        scratch = try ScratchFolder()
+        for name in ["input", "output", "errors"] {
+            _ = try scratch.write(name == "input" ? Array(input) : [], as: name)
+        }
+        process.executableURL = URL(fileURLWithPath: command.path)
+        process.arguments = arguments
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        process.environment = ["PATH": path, "HOME": scratch.path].merging(environment) { $1 }
+        process.standardInput = FileHandle(forReadingAtPath: scratch.path("input"))
+        process.standardOutput = FileHandle(forWritingAtPath: scratch.path("output"))
+        process.standardError = FileHandle(forWritingAtPath: scratch.path("errors"))
+        try process.run()
+    }
+
+    /// The process's identifier.
+    package var processIdentifier: Int32 { process.processIdentifier }
+
+    /// Sends a signal.
+    package func signal(_ number: Int32) {
+        kill(process.processIdentifier, number)
+    }
+
+    /// Waits for the end and gives what came of it.
+    ///
+    /// - Throws: where the output cannot be read.
+    package func finish() throws -> CommandRun {
+        process.waitUntilExit()
+        return CommandRun(
+            status: process.terminationReason == .exit
+                ? process.terminationStatus : -process.terminationStatus,
+            output: Data(try scratch.read("output")),
+            errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
+    }
+
+    /// What stands on standard error so far.
+    package var errorsSoFar: String {
+        String(decoding: (try? scratch.read("errors")) ?? [], as: UTF8.self)
+    }
+
+    deinit {
+        if process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+    }
+}

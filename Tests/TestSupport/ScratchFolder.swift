@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// A folder for one test, removed with everything in it when the test lets go of it.
+package final class ScratchFolder: Sendable {
+    /// Its absolute path, without a slash at the end; short enough for sockets inside it.
+    package let path: String
+
+    /// Makes a folder that only this user can enter.
+    ///
+    /// - Throws: what the file system says.
+    package init() throws {
+        path = "/tmp/ks-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of something inside.
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file inside and gives its path.
+    ///
+    /// - Throws: what the file system says.
+    package func write(_ bytes: [UInt8], as name: String) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+        return path(name)
+    }
+
+    /// The bytes of a file inside.
+    ///
+    /// - Throws: what the file system says.
+    package func read(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: path(name))))
+    }
+}
