@@ -9,7 +9,7 @@ final class FakeProvider: ProviderService {
     let items: [Item]
     let contents: [String: [UInt8]]
     let password = SecretBytes(utf8: "correct horse")
-    /// Passed by every request for content.
+    /// Passed by every request for content and for facts.
     let gate: Gate?
 
     init(items: [Item] = [], contents: [String: [UInt8]] = [:], gate: Gate? = nil) {
@@ -85,7 +85,8 @@ final class FakeProvider: ProviderService {
     func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
-        IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)
+        await gate?.pass()
+        return IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)
     }
 }
 
