@@ -83,8 +83,7 @@ let package = Package(
             name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer", "ZipBundles"]),
 
         // Tests.
-        .target(name: "Fixtures", path: "Fixtures", resources: [.copy("Files")]),
-        .target(name: "TestSupport", dependencies: ["Fixtures"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: ["OpenSSL", "TestSupport", .product(name: "SwiftASN1", package: "swift-asn1")]),

@@ -46,13 +46,25 @@ struct Serve: AsyncParsableCommand {
         let logger = Self.logger(console.verbosity)
         let server = try ProviderServer(
             path: try self.device.socketPath(of: device), service: provider, logger: logger)
-        console.note("listening on \(server.path)")
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: [
+                    .init(service: server), .init(service: Announcement(console: console, path: server.path)),
+                ], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
         try await group.run()
         console.note("stopped")
+    }
+
+    /// Says that consumers can connect, once signals are being waited for.
+    private struct Announcement: Service {
+        let console: Console
+        let path: String
+
+        func run() async throws {
+            console.note("listening on \(path)")
+            try await gracefulShutdown()
+        }
     }
 
     private static func logger(_ verbosity: Console.Verbosity) -> Logger {

@@ -10,7 +10,9 @@ import Testing
 struct ListingTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    private func identity(_ usage: KeyUsage, _ year: Int, _ name: String = "", principal: Bool = false) -> IdentitySummary {
+    private func identity(_ usage: KeyUsage, _ year: Int, _ name: String = "", principal: Bool = false)
+        -> IdentitySummary
+    {
         let label = Digest.sha256(Array("\(usage.rawValue) \(year) \(name)".utf8)).upperHex
         return IdentitySummary(
             label: label, serialNumber: String(label.prefix(4)),
@@ -73,10 +75,14 @@ struct ListingTests {
         #expect(throws: ProviderFailure(.notAvailable, "")) { try listing.item("Signature.\(older)") }
         #expect(throws: ProviderFailure(.notAvailable, "")) { try listing.item("Device.\(older)") }
         #expect(throws: ProviderFailure(.notAvailable, "")) { try listing.item("nothing") }
-        #expect(throws: ProviderFailure(.notAvailable, "")) { try listing.page(of: "Nobody", after: nil, limit: 1) }
+        #expect(throws: ProviderFailure(.notAvailable, "")) {
+            try listing.page(of: "Nobody", after: nil, limit: 1)
+        }
     }
 
-    @Test("shows the most recent of each type at the root when asked to", arguments: [(RootContents.all, 12), (.recent, 6)])
+    @Test(
+        "shows the most recent of each type at the root when asked to",
+        arguments: [(RootContents.all, 12), (.recent, 6)])
     func recentRoot(root: RootContents, expected: Int) throws {
         let items = try listing(sample, root: root).page(of: "root", after: nil, limit: .max).items
         #expect(items.filter { $0.kind == .pkcs12 }.count == expected)
@@ -97,7 +103,9 @@ struct ListingTests {
         #expect(items == whole.items)
     }
 
-    @Test("refuses cursors of another state and those it never gave", arguments: ["6:3", "7:99", "7:-1", "x", "", "7:3:1"])
+    @Test(
+        "refuses cursors of another state and those it never gave",
+        arguments: ["6:3", "7:99", "7:-1", "x", "", "7:3:1"])
     func badCursor(cursor: String) {
         #expect(throws: ProviderFailure(.notAvailable, "")) {
             try listing(sample).page(of: "root", after: cursor, limit: 5)
@@ -132,9 +140,12 @@ struct ListingTests {
         let older = sample[1].filename(.keySharing2025)
         #expect(try recent.find(older).parent == "Unfiltered")
         #expect(throws: ItemLookupError(.ambiguousName, "")) {
-            try self.listing([identity(.keyEncipherment, 2020, "a"), identity(.keyEncipherment, 2020, "b")].map {
-                IdentitySummary(label: $0.label, serialNumber: "01", notBefore: $0.notBefore, facts: $0.facts)
-            }).find("encryption_01.p12")
+            try self.listing(
+                [identity(.keyEncipherment, 2020, "a"), identity(.keyEncipherment, 2020, "b")].map {
+                    IdentitySummary(
+                        label: $0.label, serialNumber: "01", notBefore: $0.notBefore, facts: $0.facts)
+                }
+            ).find("encryption_01.p12")
         }
     }
 }

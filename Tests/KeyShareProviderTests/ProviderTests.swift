@@ -26,7 +26,8 @@ struct ProviderTests {
     ) async throws -> [IdentitySummary] {
         var random = SystemRandomNumberGenerator()
         let request = ProvisioningRequest(
-            persons: [TestPerson(using: &random)], types: types, generations: generations, algorithm: algorithm,
+            persons: [TestPerson(using: &random)], types: types, generations: generations,
+            algorithm: algorithm,
             date: now)
         return try await Provisioner(store).run(request, using: &random)
     }
@@ -69,10 +70,14 @@ struct ProviderTests {
         #expect(try await provider.content(of: "Device.zip").count == 22)
     }
 
-    @Test("has no bytes for folders and for what does not exist", arguments: ["Encryption", "nothing", "root", ""])
+    @Test(
+        "has no bytes for folders and for what does not exist",
+        arguments: ["Encryption", "nothing", "root", ""])
     func noContent(identifier: String) async throws {
         let provider = try provider()
-        await #expect(throws: ProviderFailure(.notAvailable, "")) { try await provider.content(of: identifier) }
+        await #expect(throws: ProviderFailure(.notAvailable, "")) {
+            try await provider.content(of: identifier)
+        }
     }
 
     @Test("keeps one password over its restarts")
@@ -113,7 +118,9 @@ struct ProviderTests {
         #expect(try consumer.identities().isEmpty)
     }
 
-    @Test("makes identities that verify up to their root", arguments: [KeyAlgorithm.p256, .p384, .rsa(bits: 2048)])
+    @Test(
+        "makes identities that verify up to their root",
+        arguments: [KeyAlgorithm.p256, .p384, .rsa(bits: 2048)])
     func provisionedVerify(algorithm: KeyAlgorithm) async throws {
         let made = try await provision(
             [.encryption, .signature, .authentication, .device], generations: 1, algorithm: algorithm)

@@ -81,9 +81,26 @@ package final class RunningCommand {
             errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
     }
 
-    /// What stands on standard error so far.
-    package var errorsSoFar: String {
-        String(decoding: (try? scratch.read("errors")) ?? [], as: UTF8.self)
+    /// Waits until standard error holds `text`.
+    ///
+    /// A look at a growing file: there is nothing to wait on but the command's end, so this yields between
+    /// looks and gives up when the command has ended.
+    ///
+    /// - Throws: `EndedEarly` where the command ends without having said it.
+    package func waitForError(containing text: String) throws {
+        while true {
+            let isRunning = process.isRunning
+            let errors = String(decoding: try scratch.read("errors"), as: UTF8.self)
+            if errors.contains(text) { return }
+            guard isRunning else { throw EndedEarly(errors: errors) }
+            usleep(2_000)
+        }
+    }
+
+    /// A command that ended before it said what was waited for.
+    package struct EndedEarly: Error {
+        /// What it did say.
+        package let errors: String
     }
 
     deinit {

@@ -1,0 +1,92 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// One simulated device for one test: its commands, its running provider, and what it left behind.
+final class Simulation {
+    let scratch: ScratchFolder
+    private var provider: RunningCommand?
+
+    /// A device of its own; nothing is on it.
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    var device: String { scratch.path("device") }
+
+    private var environment: [String: String] { ["KEYSHARE_DEVICE": device] }
+
+    /// Runs the provider's command to its end.
+    @discardableResult
+    func provider(_ arguments: String..., input: String = "") throws -> CommandRun {
+        try RunningCommand(.provider, arguments, environment: environment, input: Data(input.utf8)).finish()
+    }
+
+    /// Runs the consumer's command to its end.
+    @discardableResult
+    func consumer(
+        _ arguments: String..., input: String = "", environment extra: [String: String] = [:]
+    ) throws -> CommandRun {
+        try consumer(arguments, input: input, environment: extra)
+    }
+
+    /// Runs the consumer's command to its end.
+    @discardableResult
+    func consumer(
+        _ arguments: [String], input: String = "", environment extra: [String: String] = [:]
+    ) throws -> CommandRun {
+        try RunningCommand(
+            .consumer, arguments, environment: environment.merging(extra) { $1 }, input: Data(input.utf8)
+        ).finish()
+    }
+
+    /// Starts the provider's service and waits until it says that it listens.
+    func serve(_ arguments: String...) throws {
+        let running = try RunningCommand(.provider, ["serve"] + arguments, environment: environment)
+        try running.waitForError(containing: "listening on")
+        provider = running
+    }
+
+    /// Tells the running provider to stop, and waits for its end.
+    @discardableResult
+    func stopServing(by signal: Int32 = SIGTERM) throws -> CommandRun {
+        let running = try #require(provider)
+        provider = nil
+        running.signal(signal)
+        return try running.finish()
+    }
+
+    /// Writes a file into the scratch folder.
+    func write(_ text: String, as name: String) throws -> String {
+        try scratch.write(Array(text.utf8), as: name)
+    }
+
+    /// The provider's items of a container, from its own list.
+    func items(_ container: String = "root") throws -> [[String: Any]] {
+        let run = try provider("list", container, "--json")
+        return try #require(try run.json()["items"] as? [[String: Any]])
+    }
+
+    /// The identities that the consumer holds, by label.
+    func held() throws -> [[String: Any]] {
+        try #require(try consumer("list", "--json").json()["identities"] as? [[String: Any]])
+    }
+}
+
+extension CommandRun {
+    /// The results of an import's document.
+    func results() throws -> [[String: Any]] {
+        try #require(try json()["results"] as? [[String: Any]])
+    }
+
+    /// The statuses of an import's results.
+    func statuses() throws -> [String] {
+        try results().compactMap { $0["status"] as? String }
+    }
+
+    /// The code of the document's error.
+    func errorCode() throws -> String? {
+        (try json()["error"] as? [String: Any])?["code"] as? String
+    }
+}
