@@ -97,14 +97,23 @@ let package = Package(
             name: "ProviderConnectionTests",
             dependencies: [
                 "KeySharing", "OpenSSL", "ProviderConnection",
-                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: ["KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TestSupport", "keyshare-provider", "keyshare-consumer"]),
+            name: "KeyShareConsumerTests",
+            dependencies: [
+                "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL", "ProviderConnection",
+                "TestSupport",
+                "ZipBundles", .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TestSupport", "keyshare-provider", "keyshare-consumer"],
+            exclude: ["Golden"]),
     ]
 )
 

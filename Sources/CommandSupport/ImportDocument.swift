@@ -53,22 +53,24 @@ package struct ImportDocument: Encodable, Sendable {
         error = failure.map(FailureDocument.Body.init)
     }
 
-    /// Writes the document, or a line for each result and the failures with their hints.
+    /// Writes the document, or a line for each result; the failures with their hints go to standard error
+    /// either way.
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func write(to console: Console, json: Bool) throws(CommandFailure) {
+        for row in results {
+            guard let error = row.error else { continue }
+            let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
+            Console.standardError("\(CommandMain.programName): \(name): \(error.message)")
+            if let hint = error.hint { Console.standardError("hint: \(hint)") }
+        }
         if json { return try console.document(self) }
         var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")
-        for row in results {
-            let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
-            if let error = row.error {
-                Console.standardError("\(CommandMain.programName): \(name): \(error.message)")
-                if let hint = error.hint { Console.standardError("hint: \(hint)") }
-            } else {
-                let label = row.label.map { String($0.prefix(16)) + "\u{2026}" } ?? ""
-                let place = row.entry == nil && row.item.hasSuffix(row.label ?? "-") ? "" : name
-                table.append(row.status.rawValue, row.type ?? "", row.serial ?? "", label, place)
-            }
+        for row in results where row.error == nil {
+            let label = row.label.map { String($0.prefix(16)) + "\u{2026}" } ?? ""
+            let isNamedByLabel = row.entry == nil && row.label.map(row.item.hasSuffix) == true
+            let place = row.entry.map { "\(row.item) \($0)" } ?? (isNamedByLabel ? "" : row.item)
+            table.append(row.status.rawValue, row.type ?? "", row.serial ?? "", label, place)
         }
         try console.lines(table.text)
     }

@@ -14,7 +14,9 @@ struct Browse: AsyncParsableCommand {
             dash and cannot be imported. A folder can be opened whatever its own mark.
 
             EXAMPLE:
-              keyshare-consumer browse Encryption --uti purebred2025.select.encryption-p12
+              keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
+
+            \(RequestOptions.types)
             """)
 
     @Argument(help: "A folder to open (default: the root).")

@@ -15,7 +15,7 @@ struct Import: AsyncParsableCommand {
             the first failure. The password options are for --file.
 
             EXAMPLE:
-              keyshare-consumer import PIV.zip --uti purebred2025.zip.authentication
+              keyshare-consumer import PIV.zip --uti \(Selector.authentication.zipType(.keySharing2025))
               keyshare-consumer import --file signature.p12 --password-file secret.txt
             """)
 
@@ -133,7 +133,7 @@ struct Import: AsyncParsableCommand {
         if failure == nil { failure = incomplete }
         try ImportDocument(results: rows, failure: failure, missing: missing.map(\.description))
             .write(to: console, json: output.json)
-        if let incomplete, !output.json { Console.failure(incomplete) }
+        if let incomplete { Console.failure(incomplete) }
         if let failure { throw ReportedFailure(failure) }
     }
 }

@@ -38,9 +38,11 @@ struct Inspect: ParsableCommand {
             try console.document(InspectionDocument(report, failure))
         } else {
             try write(report, console)
-            if let failure { Console.failure(failure) }
         }
-        if let failure { throw ReportedFailure(failure) }
+        if let failure {
+            Console.failure(failure)
+            throw ReportedFailure(failure)
+        }
     }
 
     private func write(_ report: PKCS12Report, _ console: Console) throws {

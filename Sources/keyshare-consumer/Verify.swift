@@ -56,7 +56,7 @@ struct Verify: ParsableCommand {
         guard failed.isEmpty else {
             let failure = CommandFailure(
                 .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
-            if !output.json { Console.failure(failure) }
+            Console.failure(failure)
             throw ReportedFailure(failure)
         }
     }

@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What browse enables for a type")
+struct BrowseTableTests {
+    /// The rules once more, by the shape of the identifiers alone.
+    private func isEnabled(_ contentType: String, for requested: String) -> Bool {
+        let isCompanion = contentType.hasSuffix("-p12")
+        let isFile = isCompanion || contentType == "purebred2025.rsa.pkcs-12"
+        let isZip = contentType.hasPrefix("purebred2025.zip.")
+        let isFolder = contentType.hasPrefix("purebred2025.select.") && !isCompanion
+        switch requested {
+        case "com.rsa.pkcs-12": return isFile
+        case "public.zip-archive": return isZip
+        case "public.folder": return isFolder
+        case "public.data": return isFile || isZip
+        default: return contentType == requested
+        }
+    }
+
+    @Test("is exactly what conforms to it, for each of the 22 types and the system's")
+    func everyType() throws {
+        let simulation = try Simulation()
+        try simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types",
+            "encryption,signature,authentication,device")
+        try simulation.serve()
+        let selectors = [
+            "all", "all-user", "device", "signature", "encryption", "authentication", "no-filter",
+        ]
+        let types =
+            [
+                "purebred2025.rsa.pkcs-12", "com.rsa.pkcs-12", "public.zip-archive", "public.folder",
+                "public.data",
+            ]
+            + selectors.flatMap {
+                ["purebred2025.select.\($0)", "purebred2025.select.\($0)-p12", "purebred2025.zip.\($0)"]
+            }
+        let folders = ["root", "All User", "All", "PIV", "Signature", "Encryption", "Device", "Unfiltered"]
+        for type in types {
+            for container in folders {
+                let run = try simulation.consumer("browse", container, "--uti", type, "--json")
+                let json = try run.json()
+                #expect(json["requested"] as? [String] == [type])
+                let items = try #require(json["items"] as? [[String: Any]])
+                #expect(!items.isEmpty)
+                for item in items {
+                    let contentType = try #require(item["contentType"] as? String)
+                    #expect(
+                        item["enabled"] as? Bool == isEnabled(contentType, for: type),
+                        "\(contentType) in \(container) for \(type)")
+                }
+            }
+        }
+    }
+
+    @Test("takes asking for nothing as asking for the plain type")
+    func nothing() throws {
+        let simulation = try Simulation()
+        try simulation.serve()
+        let json = try simulation.consumer("browse", "--json").json()
+        #expect(json["requested"] as? [String] == ["purebred2025.rsa.pkcs-12"])
+        #expect(json["mechanism"] as? String == "2025")
+        #expect(json["container"] as? String == "root")
+    }
+
+    @Test(
+        "refuses types that cannot be asked for, with a hint",
+        arguments: [
+            (["purebred2025.select.all_user"], "use purebred2025.select.all-user"),
+            (["purebred2025.select.no_filter-p12"], "use purebred2025.select.no-filter-p12"),
+            (["purebred.zip.all_user"], "use purebred.zip.all-user"),
+            (["purebred.select.all"], "--mechanism legacy"),
+            (["purebred.select.all", "purebred2025.select.all"], "one mechanism"),
+            (["purebred2025.zip.piv"], "browse --help"),
+            (["nobody.declares.this"], "browse --help"),
+        ])
+    func refused(types: [String], hint: String) throws {
+        let simulation = try Simulation()
+        for command in [["browse"], ["import", "PIV.zip"]] {
+            let run = try simulation.consumer(command + types.flatMap { ["--uti", $0] } + ["--json"])
+            #expect(run.status == 64)
+            #expect(run.errors.contains("hint: ") && run.errors.contains(hint), "\(run.errors)")
+            #expect(try run.errorCode() != nil)
+        }
+    }
+}

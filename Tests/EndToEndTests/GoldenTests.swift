@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the commands print that does not depend on the run, word for word.
+///
+/// Run with KEYSHARE_UPDATE_GOLDEN=1 to write the files anew; then read the difference.
+@Suite("What the commands print")
+struct GoldenTests {
+    private static let folder = PackageFolder.path + "/Tests/EndToEndTests/Golden"
+    private static let isUpdating = ProcessInfo.processInfo.environment["KEYSHARE_UPDATE_GOLDEN"] == "1"
+
+    private func check(_ text: String, _ name: String) throws {
+        let path = "\(Self.folder)/\(name).txt"
+        if Self.isUpdating {
+            try FileManager.default.createDirectory(atPath: Self.folder, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let golden = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text == golden, "\(name): set KEYSHARE_UPDATE_GOLDEN=1 to accept")
+    }
+
+    /// The names of a command's subcommands, from its own help.
+    private func subcommands(_ help: String) -> [String] {
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
+            .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
+    }
+
+    @Test("is the help of every command", arguments: [BuiltCommand.provider, .consumer])
+    func help(command: BuiltCommand) throws {
+        let root = try RunningCommand(command, ["--help"]).finish()
+        try check(root.text, "help-\(command.rawValue)")
+        let names = subcommands(root.text)
+        #expect(names.count > 5)
+        for name in names {
+            let run = try RunningCommand(command, [name, "--help"]).finish()
+            #expect(run.status == 0)
+            #expect(run.text.contains("EXAMPLE:\n"), "\(name) has no example")
+            try check(run.text, "help-\(command.rawValue)-\(name)")
+        }
+    }
+
+    @Test("is the list of an empty provider in JSON and in text")
+    func emptyList() throws {
+        let simulation = try Simulation()
+        try check(
+            try simulation.provider("list", "--at", "2026-03-01T12:00:00Z", "--json").text, "list-empty-json")
+        try check(try simulation.provider("list", "--at", "2026-03-01T12:00:00Z").text, "list-empty-text")
+    }
+
+    @Test(
+        "are errors with a hint, on standard error and in JSON",
+        arguments: [
+            ("no-provider", ["browse"]),
+            ("deprecated-type", ["browse", "--uti", "purebred2025.select.all_user"]),
+            ("mixed-types", ["browse", "--uti", "purebred.select.all", "--uti", "purebred2025.zip.all"]),
+            ("unknown-type", ["browse", "--uti", "purebred2025.zip.piv"]),
+            ("unknown-option", ["browse", "--colour"]),
+            ("no-such-label", ["show", "ABC"]), ("nothing-named", ["import"]),
+        ])
+    func errors(name: String, arguments: [String]) throws {
+        let simulation = try Simulation()
+        let run = try simulation.consumer(arguments + ["--json"])
+        let said = "exit \(run.status)\n\(run.errors)\(run.text)"
+        try check(said.replacingOccurrences(of: simulation.scratch.path, with: "SCRATCH"), "error-\(name)")
+    }
+
+    @Test("is a version, and a completion script for each shell")
+    func versionAndCompletions() throws {
+        for command in [BuiltCommand.provider, .consumer] {
+            let version = try RunningCommand(command, ["--version"]).finish()
+            #expect(version.status == 0 && version.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+            for shell in ["bash", "zsh", "fish"] {
+                let script = try RunningCommand(command, ["--generate-completion-script", shell]).finish()
+                #expect(script.status == 0 && script.text.contains(command.rawValue))
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import ProviderConnection
+import TestSupport
+import Testing
+import ZipBundles
+
+@testable import KeyShareConsumer
+
+@Suite("Importing")
+struct ImporterTests {
+    private let scratch: ScratchFolder
+    private let store: ConsumerStore
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try ConsumerStore(try Device(folder: scratch.path("device")))
+    }
+
+    private let reader = FileReader(password: .text(SecretBytes(utf8: "password")))
+
+    private func archive(_ entries: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
+        try ZipBundle.create(entries, modified: Date(timeIntervalSince1970: 1_700_000_000))
+    }
+
+    private func importItem(_ provider: StandInProvider) async throws -> [ImportResult] {
+        let importer = Importer(store)
+        return try await provider.serving { client in
+            await importer.importItem(StandInProvider.item, from: client)
+        }
+    }
+
+    @Test("picks the password service by its name, wherever it stands among others")
+    func serviceByName() async throws {
+        let identity = try TestIdentity("a")
+        for services in [
+            [PasswordService.name], ["other", PasswordService.name], [PasswordService.name, "other"],
+        ] {
+            let results = try await importItem(
+                StandInProvider(services: services, content: .success(try identity.file())))
+            #expect(results.compactMap(\.identity?.label) == [identity.certificate.label])
+        }
+    }
+
+    @Test("fails where no service has the right name, whatever else there is", arguments: [[], ["other"]])
+    func noService(services: [String]) async throws {
+        let results = try await importItem(StandInProvider(services: services))
+        #expect(results.map { $0.error as? ConsumerError } == [ConsumerError(.noPasswordService, "")])
+    }
+
+    @Test("gives the service's error and imports nothing when there is no password")
+    func noPassword() async throws {
+        let provider = StandInProvider(secret: .failure(ProviderFailure(.serviceFailed, "no password")))
+        let results = try await importItem(provider)
+        #expect((results.first?.error as? ConnectionError)?.code == .provider(.serviceFailed))
+        #expect(try store.identities().isEmpty)
+    }
+
+    @Test("stops accessing the item, whether it succeeded or failed on the way")
+    func stopsAccessing() async throws {
+        let file = try TestIdentity("a").file()
+        let providers = [
+            StandInProvider(content: .success(file)), StandInProvider(services: []),
+            StandInProvider(content: .failure(ProviderFailure(.serviceFailed, "x"))),
+            StandInProvider(secret: .failure(ProviderFailure(.serviceFailed, "x"))),
+        ]
+        let importer = Importer(store)
+        for provider in providers {
+            try await provider.serving { client in
+                _ = await importer.importItem(StandInProvider.item, from: client)
+                await #expect(throws: ConnectionError.self) {
+                    try await client.fetchPassword(for: StandInProvider.item.identifier)
+                }
+            }
+        }
+    }
+
+    @Test("imports every entry of a zip, those longer than any read buffer too")
+    func largeEntries() async throws {
+        let chain = try (0..<60).map { try TestIdentity("authority \($0)").certificate }
+        let identities = try (0..<3).map { try TestIdentity("\($0)") }
+        let files = try identities.map { try $0.file(chain: chain) }
+        #expect(files.allSatisfy { $0.count > 16 << 10 })
+        let bytes = try archive(files.enumerated().map { ("\($0.offset).p12", $0.element) })
+        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        #expect(results.map(\.identity?.label) == identities.map(\.certificate.label))
+        #expect(results.map(\.entry) == ["0.p12", "1.p12", "2.p12"])
+    }
+
+    @Test("does not lose the good entries of a zip to a bad one, and says which that is")
+    func badEntry() async throws {
+        let good = try ["a", "b"].map(TestIdentity.init)
+        let bytes = try archive([
+            ("a.p12", try good[0].file()), ("broken.p12", Array("garbage".utf8)),
+            ("other.p12", try TestIdentity("c").file(password: "another")), ("b.p12", try good[1].file()),
+        ])
+        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        #expect(results.map(\.entry) == ["a.p12", "broken.p12", "other.p12", "b.p12"])
+        #expect(results.map { $0.identity != nil } == [true, false, false, true])
+        guard case .malformed? = (results[1].error as? PKCS12Error)?.code else {
+            Issue.record("a broken entry is malformed")
+            return
+        }
+        #expect((results[2].error as? PKCS12Error)?.code == .wrongPassword)
+        #expect(try Set(store.identities().map(\.summary.label)) == Set(good.map(\.certificate.label)))
+    }
+
+    @Test("says that an empty archive holds nothing")
+    func emptyArchive() async throws {
+        let results = await Importer(store).importFile(try archive([]), named: "Device.zip", with: reader)
+        #expect(results.map { $0.error as? ConsumerError } == [ConsumerError(.nothingToImport, "")])
+    }
+
+    @Test("calls what is there already a duplicate, within one file's import too")
+    func duplicates() async throws {
+        let identity = try TestIdentity("a")
+        let bytes = try archive([("a.p12", try identity.file()), ("b.p12", try identity.file())])
+        let importer = Importer(store)
+        for expected in [[false, true], [true, true]] {
+            let results = await importer.importFile(bytes, named: "All.zip", with: reader)
+            let duplicates = results.map { result in
+                if case .duplicate = result.outcome { true } else { false }
+            }
+            #expect(duplicates == expected)
+        }
+        #expect(try store.identities().count == 1)
+    }
+
+    @Test("keeps key and certificate to the byte, usable while the device has a passcode")
+    func faithful() async throws {
+        let identity = try TestIdentity("a")
+        _ = await Importer(store).importFile(try identity.file(), named: "a.p12", with: reader)
+        let held = try #require(try store.identities().first)
+        #expect(held.certificate.der == identity.certificate.der)
+        #expect(held.accessibility == .whenPasscodeSetThisDeviceOnly)
+        #expect(try store.privateKey(of: held.summary.label).pkcs8() == identity.privateKey.pkcs8())
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import KeySharing
+import Logging
+import OpenSSL
+import ProviderConnection
+import TestSupport
+
+/// A provider that answers what a test tells it to, over a real socket.
+struct StandInProvider: ProviderService {
+    var services = [PasswordService.name]
+    var content: Result<[UInt8], ProviderFailure> = .success([])
+    var secret: Result<SecretBytes, ProviderFailure> = .success(SecretBytes(utf8: "password"))
+
+    static let item = Item(
+        identifier: "All.zip", filename: "All.zip", kind: .zip, contentType: "purebred2025.zip.all",
+        parent: Item.root, size: nil, created: Date(timeIntervalSince1970: 0))
+
+    func page(of container: String, after cursor: String?, limit: Int) async throws(ProviderFailure)
+        -> ItemPage
+    {
+        ItemPage(items: [Self.item], nextCursor: nil)
+    }
+
+    func item(_ identifier: String) async throws(ProviderFailure) -> Item { Self.item }
+
+    func services(for identifier: String) async throws(ProviderFailure) -> [String] { services }
+
+    func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] { try content.get() }
+
+    func password(for identifier: String) throws(ProviderFailure) -> SecretBytes { try secret.get() }
+
+    func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage { ItemPage(items: [], nextCursor: nil) }
+
+    func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        throw ProviderFailure(.notAvailable, "there are no rows")
+    }
+
+    func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
+
+    /// Serves until `body` is done with its connection.
+    func serving<Result: Sendable>(
+        _ body: @Sendable (ProviderClient) async throws -> Result
+    ) async throws -> Result {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let server = try ProviderServer(path: path, service: self, logger: Logger(label: "test"))
+        let running = Task { try await server.run() }
+        defer { running.cancel() }
+        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        let result: Result
+        do {
+            result = try await body(client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+        return result
+    }
+}
