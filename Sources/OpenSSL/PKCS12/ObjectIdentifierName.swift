@@ -77,5 +77,6 @@ enum OID {
     static let pbes2 = "1.2.840.113549.1.5.13"
     static let pbmac1 = "1.2.840.113549.1.5.14"
     static let pbkdf2 = "1.2.840.113549.1.5.12"
+    static let hmacSHA256 = "1.2.840.113549.2.9"
     static let scrypt = "1.3.6.1.4.1.11591.4.11"
 }

@@ -162,7 +162,7 @@ package enum PKCS12Note: Sendable, Hashable {
     case passwordEncoding(layer: String, PasswordEncoding)
     /// A friendly name is no BMPString, has an odd length, or was cut.
     case oddFriendlyName(place: String)
-    /// An encrypted safe holds nothing.
+    /// A safe holds no bag.
     case emptySafe(place: String)
     /// The same certificate stands in the file more than once.
     case duplicateCertificate(label: String)

@@ -6,9 +6,9 @@ struct EncryptedLayer {
     let ciphertext: [UInt8]
 }
 
-/// A MAC that is computed already.
+/// A MAC that is computed already, with the DER of its AlgorithmIdentifier.
 struct AuthenticationCode {
-    let digest: String
+    let algorithm: [UInt8]
     let value: [UInt8]
     let salt: [UInt8]
     let iterations: Int
@@ -101,7 +101,7 @@ extension DER.Serializer {
     mutating func appendMACData(_ code: AuthenticationCode) throws {
         try sequence { data in
             try data.sequence { digest in
-                try digest.sequence { try $0.null(after: code.digest) }
+                digest.serializeRawBytes(code.algorithm)
                 try digest.octets(code.value)
             }
             try data.octets(code.salt)
@@ -115,18 +115,35 @@ extension DER.Serializer {
         try sequence { algorithm in
             try algorithm.objectIdentifier(OID.pbes2)
             try algorithm.sequence { parameters in
-                try parameters.sequence { derivation in
-                    try derivation.objectIdentifier(OID.pbkdf2)
-                    try derivation.sequence { values in
-                        try values.octets(salt)
-                        try values.serialize(iterations)
-                        try values.sequence { try $0.null(after: "1.2.840.113549.2.9") }
-                    }
-                }
+                try parameters.appendPBKDF2(salt, iterations)
                 try parameters.sequence { cipher in
                     try cipher.objectIdentifier("2.16.840.1.101.3.4.1.42")
                     try cipher.octets(vector)
                 }
+            }
+        }
+    }
+
+    /// AlgorithmIdentifier of PBMAC1 (RFC 9579) with PBKDF2 and HMAC-SHA-256.
+    mutating func appendPBMAC1(_ salt: [UInt8], _ iterations: Int, keyLength: Int) throws {
+        try sequence { algorithm in
+            try algorithm.objectIdentifier(OID.pbmac1)
+            try algorithm.sequence { parameters in
+                try parameters.appendPBKDF2(salt, iterations, keyLength: keyLength)
+                try parameters.sequence { try $0.null(after: OID.hmacSHA256) }
+            }
+        }
+    }
+
+    /// AlgorithmIdentifier of PBKDF2 with HMAC-SHA-256 (RFC 8018, A.2).
+    private mutating func appendPBKDF2(_ salt: [UInt8], _ iterations: Int, keyLength: Int? = nil) throws {
+        try sequence { derivation in
+            try derivation.objectIdentifier(OID.pbkdf2)
+            try derivation.sequence { values in
+                try values.octets(salt)
+                try values.serialize(iterations)
+                if let keyLength { try values.serialize(keyLength) }
+                try values.sequence { try $0.null(after: OID.hmacSHA256) }
             }
         }
     }

@@ -10,10 +10,11 @@ extension PKCS12 {
     /// - Parameters:
     ///   - privateKey: The key.
     ///   - certificate: Its certificate.
-    ///   - chain: Further certificates, in the order in which they are to stand.
+    ///   - chain: Further certificates, in the order in which they are to stand; written where the profile
+    ///     includes them.
     ///   - friendlyName: The name on key and certificate; nil for none.
-    ///   - password: The password, UTF-8; it may be empty.
-    ///   - profile: Encryption, MAC and iterations.
+    ///   - password: The password, UTF-8; it may be empty. A profile that uses the empty one ignores it.
+    ///   - profile: Encryption, MAC, iterations, and whether the chain is written.
     ///   - random: Fills a buffer with so many random octets, for salts and vectors; by default OpenSSL's
     ///     random source.
     /// - Returns: The file, DER.
@@ -60,6 +61,7 @@ private struct PKCS12Writer {
         guard counts ~= profile.iterations, counts ~= profile.macIterations else {
             throw .refused(.iterations)
         }
+        let password = profile.usesEmptyPassword ? SecretBytes([]) : password
         guard !password.hasZeroByte else { throw .refused(.passwordWithZeroByte) }
         guard let wide = password.transcodedToUTF16() else {
             throw .malformed("the password", expected: "UTF-8")
@@ -78,13 +80,14 @@ private struct PKCS12Writer {
         let certificates = try ASN1.encoded { coder in
             try coder.sequence { safe in
                 try safe.appendCertificateBag(certificate.der, attributes)
-                for certificate in chain {
+                for certificate in profile.includesChain ? chain : [] {
                     try safe.appendCertificateBag(certificate.der, BagAttributeSet())
                 }
             }
         }
-        let certificateSafe = try encrypt(SecretBytes(certificates), random: random)
-        let key = try encrypt(privateKey.pkcs8(), random: random)
+        let certificateSafe = try encrypt(
+            SecretBytes(certificates), profile.certificateEncryption, random: random)
+        let key = try encrypt(privateKey.pkcs8(), profile.keyEncryption, random: random)
         let keySafe = try ASN1.encoded { coder in
             try coder.sequence { try $0.appendShroudedKeyBag(key, attributes) }
         }
@@ -94,28 +97,28 @@ private struct PKCS12Writer {
                 try safes.appendData(keySafe)
             }
         }
-        let mac = try authenticate(authenticatedSafe, random: random)
+        let code = try profile.mac.map { try authenticate(authenticatedSafe, $0, random: random) }
         return try ASN1.encoded { coder in
             try coder.sequence { pfx in
                 try pfx.serialize(3)
                 try pfx.appendData(authenticatedSafe)
-                try pfx.appendMACData(mac)
+                if let code { try pfx.appendMACData(code) }
             }
         }
     }
 
     private func encrypt(
-        _ plaintext: SecretBytes, random: (Int) throws(OpenSSLError) -> [UInt8]
+        _ plaintext: SecretBytes, _ encryption: PKCS12Profile.Encryption,
+        random: (Int) throws(OpenSSLError) -> [UInt8]
     ) throws -> EncryptedLayer {
-        let salt = try random(16)
         let scheme =
-            switch profile.name {
-            case .modern:
-                try ASN1.encoded { try $0.appendPBES2(salt, profile.iterations, vector: try random(16)) }
-            case .compatible:
+            switch encryption {
+            case .pbes2:
                 try ASN1.encoded {
-                    try $0.appendPBES1("1.2.840.113549.1.12.1.3", Array(salt.prefix(8)), profile.iterations)
+                    try $0.appendPBES2(try random(16), profile.iterations, vector: try random(16))
                 }
+            case .pbes1(let identifier):
+                try ASN1.encoded { try $0.appendPBES1(identifier, try random(8), profile.iterations) }
             }
         // Read back what was written, so that reader and writer cannot drift apart.
         let parsed = try EncryptionScheme(BER.parse(scheme), limits: .standard, at: "new file")
@@ -126,18 +129,31 @@ private struct PKCS12Writer {
     }
 
     private func authenticate(
-        _ message: [UInt8], random: (Int) throws(OpenSSLError) -> [UInt8]
+        _ message: [UInt8], _ mac: PKCS12Profile.MAC, random: (Int) throws(OpenSSLError) -> [UInt8]
     ) throws -> AuthenticationCode {
-        let digest = profile.name == .compatible ? "SHA1" : "SHA256"
-        let oid = profile.name == .compatible ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1"
-        let size = profile.name == .compatible ? 20 : 32
-        let salt = try random(profile.name == .compatible ? 8 : 16)
-        let key = try KeyDerivation.pkcs12(
-            .integrityKey, password: wide, salt: salt, iterations: profile.macIterations, digest: digest,
-            count: size, context: .standard)
-        let code = try HMAC.authenticate(message, key: key, digest: digest, context: .standard)
-        return AuthenticationCode(
-            digest: oid, value: unsafe code.withUnsafeBytes { unsafe Array($0) }, salt: salt,
-            iterations: profile.macIterations)
+        let iterations = profile.macIterations
+        switch mac {
+        case .pkcs12(let digest, let identifier, let size, let saltLength):
+            let salt = try random(saltLength)
+            let key = try KeyDerivation.pkcs12(
+                .integrityKey, password: wide, salt: salt, iterations: iterations, digest: digest,
+                count: size, context: .standard)
+            let code = try HMAC.authenticate(message, key: key, digest: digest, context: .standard)
+            return AuthenticationCode(
+                algorithm: try ASN1.encoded { coder in try coder.sequence { try $0.null(after: identifier) }
+                },
+                value: unsafe code.withUnsafeBytes { unsafe Array($0) }, salt: salt, iterations: iterations)
+        case .pbmac1:
+            let salt = try random(16)
+            let key = try KeyDerivation.pbkdf2(
+                password: octets, salt: salt, iterations: iterations, digest: "SHA256", count: 32,
+                context: .standard)
+            let code = try HMAC.authenticate(message, key: key, digest: "SHA256", context: .standard)
+            // Salt and count of the MacData itself go unused; these are what RFC 9579's examples have there.
+            return AuthenticationCode(
+                algorithm: try ASN1.encoded { try $0.appendPBMAC1(salt, iterations, keyLength: 32) },
+                value: unsafe code.withUnsafeBytes { unsafe Array($0) }, salt: Array("NOT USED".utf8),
+                iterations: 1)
+        }
     }
 }

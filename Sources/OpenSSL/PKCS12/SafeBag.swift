@@ -65,6 +65,7 @@ struct SafeWalk {
             guard bagCount <= limits.bags else { throw .refused(.bags) }
             bags += try bag(node, at: "\(place), bag \(number)", depth: depth)
         }
+        if number == 0 { notes.append(.emptySafe(place: place)) }
         return bags
     }
 

@@ -69,9 +69,12 @@ enum FileBuilder {
                 case .valid: break
                 case .claiming(let count): iterations = count
                 }
+                let algorithm = try ASN1.encoded { coder in
+                    try coder.sequence { try $0.null(after: "2.16.840.1.101.3.4.2.1") }
+                }
                 try pfx.appendMACData(
                     AuthenticationCode(
-                        digest: "2.16.840.1.101.3.4.2.1", value: value, salt: salt, iterations: iterations))
+                        algorithm: algorithm, value: value, salt: salt, iterations: iterations))
             }
         }
     }

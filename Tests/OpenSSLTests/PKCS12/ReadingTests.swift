@@ -157,6 +157,14 @@ struct ReadingTests {
                 == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
     }
 
+    @Test("notes a safe that holds nothing, open or encrypted")
+    func emptySafes() throws {
+        let contents = try PKCS12.read(
+            FileBuilder.file([FileBuilder.safe([]), FileBuilder.encryptedSafe([])]), password: password)
+        #expect(contents.notes == [.emptySafe(place: "safe 1"), .emptySafe(place: "safe 2")])
+        #expect(contents.certificateCount == 0)
+    }
+
     @Test("reports keys of kinds that OpenSSL has not, secrets, revocation lists and strange bags")
     func otherBags() throws {
         let key = try ASN1.encoded { coder in

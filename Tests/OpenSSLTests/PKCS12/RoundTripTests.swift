@@ -1,4 +1,5 @@
 @testable import OpenSSL
+import SwiftASN1
 import Testing
 
 @Suite("What is written as PKCS #12")
@@ -8,7 +9,9 @@ struct RoundTripTests {
         arguments: PKCS12Profile.Name.allCases, ["password", "", "Mötley Crüe", "пароль 🔑"])
     func passwords(name: PKCS12Profile.Name, password: String) throws {
         let bytes = try FileBuilder.written(PKCS12Profile(name), password: SecretBytes(utf8: password))
-        let contents = try PKCS12.read(bytes, password: .text(SecretBytes(utf8: password)))
+        let password = name == .emptyPassword ? "" : password
+        let contents = try PKCS12.read(
+            bytes, password: .text(SecretBytes(utf8: password)), allowNoMAC: name == .noMAC)
         let identity = try #require(contents.identities.first)
         #expect(contents.identities.count == 1)
         #expect(identity.certificate == FileBuilder.first.certificate)
@@ -19,18 +22,38 @@ struct RoundTripTests {
         #expect(other.verdict == .wrongPassword)
     }
 
-    @Test("says which encryption and MAC it has, even under a wrong password")
-    func schemes() throws {
-        let modern = PKCS12.inspect(try FileBuilder.written(.modern), password: .absent)
-        #expect(modern.verdict == .wrongPassword)
-        #expect(modern.contents.encryption == ["PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048"])
-        #expect(modern.contents.mac == MACInfo(algorithm: "HMAC-SHA-256", iterations: 2048, saltLength: 16))
-        let compatible = PKCS12.inspect(
-            try FileBuilder.written(.compatible.iterations(3)), password: .text(FileBuilder.password))
-        #expect(compatible.verdict == .ok)
-        #expect(compatible.contents.encryption == ["pbeWithSHA1And3-KeyTripleDES-CBC 3"])
-        #expect(compatible.contents.mac == MACInfo(algorithm: "HMAC-SHA-1", iterations: 3, saltLength: 8))
-        #expect(compatible.contents.notes.isEmpty)
+    @Test("says which encryption and MAC it has, even under a wrong password", arguments: ProfileCase.all)
+    func schemes(expected: ProfileCase) throws {
+        for iterations in [nil, 3] {
+            var profile = PKCS12Profile(expected.name)
+            if let iterations { profile = profile.iterations(iterations) }
+            let bytes = try FileBuilder.written(profile)
+            for password in [FileBuilder.password, SecretBytes([])] {
+                let report = PKCS12.inspect(bytes, password: .text(password))
+                let isRight = (expected.name == .emptyPassword) == password.isEmpty
+                #expect(report.verdict == (isRight ? .ok : .wrongPassword))
+                let encryption = expected.encryption.map { "\($0) \(iterations ?? 2048)" }
+                // Without a MAC a wrong password stops the reader at the first layer, not before.
+                #expect(
+                    report.contents.encryption == (isRight ? encryption : Array(encryption.prefix(1)))
+                        || report.contents.encryption == encryption)
+                #expect(report.contents.mac?.algorithm == expected.mac)
+                if let mac = report.contents.mac {
+                    #expect(mac.iterations == (expected.name == .purebredSample ? 1 : iterations ?? 2048))
+                }
+                let notes: [PKCS12Note] =
+                    switch expected.name {
+                    case .noMAC: [.noMAC]
+                    case .emptyPassword where isRight:
+                        [
+                            .passwordEncoding(layer: "the MAC", .empty),
+                            .passwordEncoding(layer: "safe 1", .empty),
+                        ]
+                    default: []
+                    }
+                #expect(report.contents.notes == notes)
+            }
+        }
     }
 
     @Test("keeps the chain in its order, without keys")
@@ -41,6 +64,29 @@ struct RoundTripTests {
         #expect(contents.certificates == chain)
         #expect(contents.certificateCount == 3)
         #expect(contents.identities.first?.friendlyName == nil)
+    }
+
+    @Test("leaves the chain out where the profile is that of the samples, which have none")
+    func withoutChain() throws {
+        var profile = PKCS12Profile(.purebredSample)
+        let chain = [FileBuilder.second.certificate]
+        let password = PKCS12Password.text(FileBuilder.password)
+        let bare = try PKCS12.read(FileBuilder.written(profile, chain: chain), password: password)
+        #expect(bare.certificateCount == 1)
+        profile.includesChain = true
+        let whole = try PKCS12.read(FileBuilder.written(profile, chain: chain), password: password)
+        #expect(whole.certificates == chain)
+    }
+
+    @Test("has the exact shape of the samples under their profile")
+    func sampleShape() throws {
+        let bytes = try FileBuilder.written(PKCS12Profile(.purebredSample))
+        let pfx = try PFX(bytes, limits: .standard)
+        // MacData of exactly a SHA-1 DigestInfo and eight octets of salt: no count.
+        #expect(pfx.macData?.encodedBytes.count == 47)
+        let report = PKCS12.inspect(bytes, password: .text(FileBuilder.password))
+        #expect(report.contents.mac?.saltLength == 8)
+        #expect(!report.contents.notes.contains(.basicEncoding))
     }
 
     @Test("opens without a password being given when the password is empty")
@@ -66,5 +112,29 @@ struct RoundTripTests {
                 try FileBuilder.written(.modern.iterations(count))
             }
         }
+    }
+}
+
+/// What a profile's name promises.
+struct ProfileCase: Sendable, CustomTestStringConvertible {
+    let name: PKCS12Profile.Name
+    let encryption: [String]
+    let mac: String?
+    var testDescription: String { name.rawValue }
+
+    static let all = PKCS12Profile.Name.allCases.map(ProfileCase.init)
+
+    init(_ name: PKCS12Profile.Name) {
+        let aes = "PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256"
+        let des = "pbeWithSHA1And3-KeyTripleDES-CBC"
+        self.name = name
+        (encryption, mac) =
+            switch name {
+            case .modern, .emptyPassword: ([aes], "HMAC-SHA-256")
+            case .compatible: ([des], "HMAC-SHA-1")
+            case .purebredSample: (["pbeWithSHA1And40BitRC2-CBC", des], "HMAC-SHA-1")
+            case .pbmac1: ([aes], "PBMAC1 HMAC-SHA-256 PBKDF2 HMAC-SHA-256")
+            case .noMAC: ([aes], nil)
+            }
     }
 }
