@@ -134,7 +134,10 @@ private struct Traits {
             name = unsafe EVP_CIPHER_get0_name(cipher).map { unsafe String(cString: $0) } ?? fetchName
             keyLength = Int(unsafe EVP_CIPHER_get_key_length(cipher))
             vectorLength = Int(unsafe EVP_CIPHER_get_iv_length(cipher))
-            hasVariableKey = unsafe EVP_CIPHER_get_flags(cipher) & UInt(EVP_CIPH_VARIABLE_LENGTH) != 0
+            // EVP_CIPH_VARIABLE_LENGTH is not among the flags of ciphers that come from providers.
+            hasVariableKey =
+                unsafe OSSL_PARAM_locate_const(
+                    EVP_CIPHER_settable_ctx_params(cipher), OSSL_CIPHER_PARAM_KEYLEN) != nil
             let mode = unsafe EVP_CIPHER_get_mode(cipher)
             isAuthenticated = mode == EVP_CIPH_GCM_MODE
             let padded = mode == EVP_CIPH_CBC_MODE || mode == EVP_CIPH_ECB_MODE
