@@ -63,11 +63,16 @@ struct MessageAuthentication {
         } else {
             let name = ObjectIdentifierName.name(of: algorithm.oid)
             let known = DigestTraits(algorithm.oid)
-            let shown = known.map { "HMAC-\(DigestName.display($0.name))" } ?? name
+            let digestName = known.map { DigestName.display($0.name) }
+            let shown = digestName.map { "HMAC-\($0)" } ?? name
+            let scheme = digestName.map { MACInfo.Scheme.pkcs12(digest: $0) } ?? .unknown
             let declared = try count.map { node throws(PKCS12Error) in
                 try node.integer(at: "\(place), iteration count")
             }
-            report(MACInfo(algorithm: shown, iterations: (declared ?? 1) ?? 0, saltLength: outerSalt.count))
+            report(
+                MACInfo(
+                    scheme: scheme, algorithm: shown, iterations: (declared ?? 1) ?? 0,
+                    saltLength: outerSalt.count))
             iterations =
                 try count.map { node throws(PKCS12Error) in
                     try node.iterations(limits, at: place)
@@ -77,7 +82,8 @@ struct MessageAuthentication {
             digest = known.name
             salt = outerSalt
             keyLength = known.size
-            information = MACInfo(algorithm: shown, iterations: iterations, saltLength: salt.count)
+            information = MACInfo(
+                scheme: scheme, algorithm: shown, iterations: iterations, saltLength: salt.count)
         }
         guard let traits = DigestTraits(digest) else { throw .unsupported(oid: algorithm.oid) }
         guard expected.count == traits.size else {
@@ -126,7 +132,7 @@ private struct PBMAC1Parameters {
 
     init(_ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void) throws(PKCS12Error) {
         let place = "macData, PBMAC1"
-        report(MACInfo(algorithm: "PBMAC1", iterations: 0, saltLength: 0))
+        report(MACInfo(scheme: .unknown, algorithm: "PBMAC1", iterations: 0, saltLength: 0))
         var fields = try node.children(at: place)
         let derivation = try PBES2Derivation(
             fields.required("a key derivation", at: place), limits: limits, at: place)
@@ -135,8 +141,12 @@ private struct PBMAC1Parameters {
         let digest = HMACName.digests[scheme.oid]
         let shown =
             digest.map { "HMAC-\(DigestName.display($0))" } ?? ObjectIdentifierName.name(of: scheme.oid)
+        var parts = MACInfo.Scheme.unknown
+        if let digest, case .pbkdf2(let function) = derivation.derivation {
+            parts = .pbmac1(digest: DigestName.display(digest), derivation: DigestName.display(function))
+        }
         information = MACInfo(
-            algorithm: "PBMAC1 \(shown) \(derivation.name)", iterations: derivation.work,
+            scheme: parts, algorithm: "PBMAC1 \(shown) \(derivation.name)", iterations: derivation.work,
             saltLength: derivation.salt.count)
         report(information)
         guard let digest else { throw .unsupported(oid: scheme.oid) }

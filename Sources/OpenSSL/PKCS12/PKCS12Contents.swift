@@ -16,8 +16,21 @@ package struct PKCS12Contents: Sendable {
     package var otherBags: [PKCS12OtherBag] = []
     /// How many X.509 certificates the file has, those of identities and unreadable ones included.
     package var certificateCount = 0
+    /// How many private keys the file has, of whatever kind and each as often as it stands there.
+    package var keyCount = 0
+    /// How many of them lie in the clear (keyBag).
+    package var plainKeyCount = 0
+    /// How many safes the file has, and how many safe contents inside safes.
+    package var safeCount = 0
+    package var nestedSafeCount = 0
+    /// How many attributes have no value or several.
+    package var oddAttributeCount = 0
     /// The MAC; nil where the file has none.
     package var mac: MACInfo?
+    /// The encrypted layers, in the order in which they were met; those of unknown schemes are not among them.
+    package var layers: [PKCS12Layer] = []
+    /// The form of the password that opened the file; nil where none did or none was needed.
+    package var passwordForm: PKCS12PasswordForm?
     /// The encryption schemes of the file's layers, each once, in the order of the file.
     package var encryption: [String] = []
     /// What is unusual about the file and no error.
@@ -135,6 +148,18 @@ package struct PKCS12Attribute: Sendable, Hashable {
 
 /// How a file is protected against change.
 package struct MACInfo: Sendable, Hashable {
+    /// The algorithm in parts. Digests are named as people do: `SHA-256`.
+    package enum Scheme: Sendable, Hashable {
+        /// HMAC under a key of RFC 7292, B.
+        case pkcs12(digest: String)
+        /// RFC 9579: the digest of the HMAC and the one inside PBKDF2.
+        case pbmac1(digest: String, derivation: String)
+        /// Something that is not supported.
+        case unknown
+    }
+
+    /// The algorithm in parts.
+    package let scheme: Scheme
     /// Such as `HMAC-SHA-256`, or `PBMAC1 HMAC-SHA-256 PBKDF2 HMAC-SHA-256`.
     package let algorithm: String
     /// Iterations as the file states them; 1 where it states none. Not positive where the file is a forgery.
@@ -143,7 +168,8 @@ package struct MACInfo: Sendable, Hashable {
     package let saltLength: Int
 
     /// Describes a MAC.
-    package init(algorithm: String, iterations: Int, saltLength: Int) {
+    package init(scheme: Scheme, algorithm: String, iterations: Int, saltLength: Int) {
+        self.scheme = scheme
         self.algorithm = algorithm
         self.iterations = iterations
         self.saltLength = saltLength

@@ -46,6 +46,8 @@ struct PasswordForms {
 
     private let wide: [Form]
     private let octets: [Form]
+    /// Whether there is no byte outside ASCII.
+    let isASCII: Bool
     /// The form that worked last: what opened one layer is tried first on the next.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
@@ -56,16 +58,20 @@ struct PasswordForms {
         let empty: Form = (.empty, SecretBytes([0, 0]))
         switch password {
         case nil:
+            isASCII = true
             wide = [absent, empty]
             octets = [(.empty, SecretBytes([]))]
         case .absent:
+            isASCII = true
             wide = [absent]
             octets = [absent]
         case .text(let text) where text.isEmpty:
+            isASCII = true
             wide = [empty]
             octets = [(.empty, text)]
         case .text(let text):
             guard !text.hasZeroByte else { throw .refused(.passwordWithZeroByte) }
+            isASCII = text.isASCII
             let utf16 = text.transcodedToUTF16()
             wide = Self.distinct([(.utf16, utf16), (.widenedBytes, text.widened())])
             octets = Self.distinct([
@@ -101,6 +107,11 @@ extension SecretBytes {
     /// Whether one of the bytes is zero.
     var hasZeroByte: Bool {
         unsafe withUnsafeBytes { unsafe $0.contains(0) }
+    }
+
+    /// Whether no byte is outside ASCII.
+    fileprivate var isASCII: Bool {
+        unsafe withUnsafeBytes { unsafe $0.allSatisfy { $0 < 0x80 } }
     }
 
     /// UTF-16 big-endian with a terminating zero character, or nil where the bytes are no UTF-8.

@@ -31,6 +31,9 @@ struct PKCS12Reader {
         defer {
             contents.encryption = walk.encryption
             contents.notes += walk.notes
+            contents.layers = walk.layers
+            contents.nestedSafeCount = walk.nestedSafeCount
+            contents.oddAttributeCount = walk.oddAttributeCount
         }
         let pfx = try PFX(bytes, limits: limits)
         if pfx.trailingZeroes > 0 { contents.notes.append(.trailingZeroes(pfx.trailingZeroes)) }
@@ -80,6 +83,7 @@ struct PKCS12Reader {
                 guard safes.count < limits.safes else { throw PKCS12Error.refused(.safes) }
                 safes.append(try Safe(node, &walk, at: "safe \(safes.count + 1)"))
             }
+            contents.safeCount = safes.count
             return .success(safes)
         } catch {
             return .failure(error)
@@ -122,6 +126,7 @@ struct PKCS12Reader {
         for bag in bags {
             switch bag.value {
             case .key(let info):
+                contents.plainKeyCount += 1
                 take(DecodedKey(info) ?? .unusable(oid: "", name: "no PrivateKeyInfo"), of: bag)
             case .shroudedKey(let scheme, let ciphertext):
                 let scheme = try scheme.get()
@@ -137,6 +142,7 @@ struct PKCS12Reader {
                         encryption: scheme.description, friendlyName: bag.attributes.friendlyName,
                         localKeyID: bag.attributes.localKeyID)
                     unopenedKeys.append((locked, bag.place))
+                    contents.keyCount += 1
                 }
             case .certificate(let der):
                 contents.certificateCount += 1
@@ -155,6 +161,7 @@ struct PKCS12Reader {
     }
 
     private mutating func take(_ key: DecodedKey, of bag: SafeBag) {
+        contents.keyCount += 1
         switch key {
         case .usable(let key):
             found.keys.append((key, bag.attributes, bag.place))
@@ -185,6 +192,9 @@ struct PKCS12Reader {
     private mutating func accept(
         _ encoding: PasswordEncoding, _ family: PasswordFamily, layer: String, _ forms: inout PasswordForms
     ) {
+        if !isPasswordProven {
+            contents.passwordForm = PKCS12PasswordForm(encoding: encoding, isASCII: forms.isASCII)
+        }
         isPasswordProven = true
         let isNews = forms.prove(encoding, family)
         if isNews, encoding != family.standard {

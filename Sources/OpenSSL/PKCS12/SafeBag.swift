@@ -27,6 +27,9 @@ struct SafeWalk {
     /// The names of schemes, each once, in the order of the file.
     private(set) var encryption: [String] = []
     private(set) var notes: [PKCS12Note] = []
+    private(set) var layers: [PKCS12Layer] = []
+    private(set) var nestedSafeCount = 0
+    private(set) var oddAttributeCount = 0
     private var bagCount = 0
 
     init(limits: PKCS12Limits) {
@@ -40,6 +43,7 @@ struct SafeWalk {
             let scheme = try EncryptionScheme(node, limits: limits, at: place)
             try budget.declare(scheme.work)
             note(encryption: scheme.description)
+            layers.append(PKCS12Layer(scheme, at: place))
             return scheme
         } catch {
             if case .unsupportedAlgorithm(let oid, let name) = error.code {
@@ -77,8 +81,10 @@ struct SafeWalk {
         let content = try fields.required("a bag value", at: place).explicit(0, at: "\(place) value")
         let attributes = try BagAttributes(fields.optional(.set), limits: limits, at: place)
         try fields.end(at: place)
+        oddAttributeCount += attributes.oddCount
         if attributes.isFriendlyNameOdd { notes.append(.oddFriendlyName(place: place)) }
         if type == OID.safeContentsBag {
+            nestedSafeCount += 1
             return try self.bags(in: content, at: place, depth: depth + 1)
         }
         return [SafeBag(value: try value(type, content, at: place), attributes: attributes, place: place)]
@@ -139,6 +145,8 @@ struct BagAttributes {
     private(set) var isTrusted = false
     private(set) var others: [PKCS12Attribute] = []
     private(set) var isFriendlyNameOdd = false
+    /// How many of the attributes have no value or several.
+    private(set) var oddCount = 0
 
     init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         guard let node else { return }
@@ -147,7 +155,8 @@ struct BagAttributes {
             var fields = try attribute.children(at: "\(place), attribute")
             let oid = try fields.required("an attribute type", at: "\(place), attribute")
                 .objectIdentifier(at: "\(place), attribute")
-            let value = fields.next().flatMap(Self.firstValue)
+            let (value, isOnly) = fields.next().map(Self.firstValue) ?? (nil, false)
+            if !isOnly { oddCount += 1 }
             switch oid {
             case OID.friendlyName: take(friendlyName: value, limits: limits)
             case OID.localKeyID: localKeyID = value.flatMap { try? Array($0.octets(at: "")) } ?? localKeyID
@@ -172,10 +181,14 @@ struct BagAttributes {
         friendlyName = String(String.UnicodeScalarView(name.prefix(limits.friendlyName)))
     }
 
-    private static func firstValue(_ values: ASN1Node) -> ASN1Node? {
-        guard values.identifier == .set, case .constructed(let children) = values.content else { return nil }
+    /// The first of an attribute's values, and whether it is the only one.
+    private static func firstValue(_ values: ASN1Node) -> (value: ASN1Node?, isOnly: Bool) {
+        guard values.identifier == .set, case .constructed(let children) = values.content else {
+            return (nil, false)
+        }
         var iterator = children.makeIterator()
-        return iterator.next()
+        let first = iterator.next()
+        return (first, first != nil && iterator.next() == nil)
     }
 }
 

@@ -43,7 +43,10 @@ struct CorporaTests {
             #expect(contents.identities.first?.friendlyName != nil, "\(entry.path)")
             #expect(contents.identities.first?.localKeyID?.isEmpty == false, "\(entry.path)")
             #expect(
-                contents.mac == MACInfo(algorithm: "HMAC-SHA-1", iterations: 1, saltLength: 8),
+                contents.mac
+                    == MACInfo(
+                        scheme: .pkcs12(digest: "SHA-1"), algorithm: "HMAC-SHA-1", iterations: 1,
+                        saltLength: 8),
                 "\(entry.path)")
         }
     }
