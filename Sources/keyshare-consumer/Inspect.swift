@@ -10,6 +10,7 @@ struct Inspect: ParsableCommand {
         discussion: """
             EXAMPLE:
               keyshare-consumer inspect signature.p12 --password-file secret.txt
+              keyshare-consumer inspect signature.p12 --readers
             """)
 
     @Argument(help: "A PKCS #12 file; - is standard input.")
@@ -17,6 +18,9 @@ struct Inspect: ParsableCommand {
 
     @OptionGroup var password: PasswordOptions
     @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Say too whether other readers would open the file, by models of them.")
+    var readers = false
 
     @Option(help: ArgumentHelp("The most bags the file may hold (default: 64).", valueName: "n"))
     var maxBags: Int?
@@ -34,10 +38,12 @@ struct Inspect: ParsableCommand {
             report = PKCS12.inspect(bytes, password: .text(answer), limits: limits)
         }
         let failure = report.error.map { CommandFailure($0) }
+        let verdicts = readers ? ReaderModel.allCases.map { $0.verdict(on: report) } : nil
         if output.json {
-            try console.document(InspectionDocument(report, failure))
+            try console.document(InspectionDocument(report, failure, verdicts))
         } else {
             try write(report, console)
+            if let verdicts { try write(verdicts, console) }
         }
         if let failure {
             Console.failure(failure)
@@ -72,6 +78,20 @@ struct Inspect: ParsableCommand {
     }
 }
 
+extension Inspect {
+    private func write(_ verdicts: [ReaderModel.Verdict], _ console: Console) throws {
+        try console.data("\nother readers (\(ReaderModel.caution))")
+        try console.fields(
+            verdicts.map { verdict in
+                let reasons = verdict.reasons.joined(separator: " ")
+                return (
+                    name: verdict.reader.title,
+                    value: verdict.outcome.rawValue + (reasons.isEmpty ? "" : ": \(reasons)")
+                )
+            })
+    }
+}
+
 private struct InspectionDocument: Encodable {
     struct MAC: Encodable {
         let present: Bool
@@ -84,6 +104,13 @@ private struct InspectionDocument: Encodable {
         let name: String
     }
 
+    struct Reader: Encodable {
+        let reader: String
+        let title: String
+        let outcome: String
+        let reasons: [String]
+    }
+
     let verdict: String
     let message: String
     let mac: MAC
@@ -94,9 +121,11 @@ private struct InspectionDocument: Encodable {
     let keysWithoutCertificate: Int
     let unusableKeys: [UnknownKey]
     let notes: [String]
+    /// Only where they were asked for.
+    let readers: [Reader]?
     let error: FailureDocument.Body?
 
-    init(_ report: PKCS12Report, _ failure: CommandFailure?) {
+    init(_ report: PKCS12Report, _ failure: CommandFailure?, _ verdicts: [ReaderModel.Verdict]?) {
         let contents = report.contents
         verdict = report.verdict.rawValue
         message = report.message
@@ -110,6 +139,11 @@ private struct InspectionDocument: Encodable {
         keysWithoutCertificate = contents.keys.count
         unusableKeys = contents.unknownKeys.map { UnknownKey(algorithm: $0.algorithm, name: $0.name) }
         notes = contents.notes.map(\.description)
+        readers = verdicts?.map { verdict in
+            Reader(
+                reader: verdict.reader.rawValue, title: verdict.reader.title,
+                outcome: verdict.outcome.rawValue, reasons: verdict.reasons)
+        }
         error = failure.map(FailureDocument.Body.init)
     }
 }
