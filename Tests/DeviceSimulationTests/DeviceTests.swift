@@ -23,13 +23,51 @@ struct DeviceTests {
         #expect(try Device(folder: path) == device)
     }
 
-    @Test("A folder of ours that others may enter is closed to them")
-    func tightened() throws {
+    @Test(
+        "An empty folder of ours that others may enter is closed to them, and so is a device",
+        arguments: [nil, "keychain"])
+    func tightened(content: String?) throws {
         let path = scratch.path("open")
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        try makeOpen(path)
+        if let content { try makeOpen(path + "/" + content) }
         _ = try Device(folder: path)
         #expect(try scratch.mode(path) == 0o700)
+    }
+
+    @Test("A folder that others may enter and that holds other things is left as it is")
+    func otherThings() throws {
+        let path = scratch.path("open")
+        try makeOpen(path)
+        try makeOpen(path + "/notes")
+        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        // A file, a link or another user's folder of that name makes no device of it.
+        try Data().write(to: URL(fileURLWithPath: path + "/keychain"))
+        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        try FileManager.default.removeItem(atPath: path + "/keychain")
+        try FileManager.default.createSymbolicLink(
+            atPath: path + "/keychain", withDestinationPath: path + "/notes")
+        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        if geteuid() == 0 {
+            try FileManager.default.removeItem(atPath: path + "/keychain")
+            try makeOpen(path + "/keychain")
+            try #require(unsafe chown(path + "/keychain", 65_534, 65_534) == 0)
+            #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        }
+        #expect(try scratch.mode(path) == 0o755)
+    }
+
+    @Test("A folder of ours alone may hold other things")
+    func otherThingsInside() throws {
+        let path = scratch.path("closed")
+        try makeOpen(path)
+        try makeOpen(path + "/notes")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        _ = try Device(folder: path)
+    }
+
+    private func makeOpen(_ path: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
 
     @Test("A symbolic link is refused, with and without a slash behind it", arguments: ["", "/", "//"])

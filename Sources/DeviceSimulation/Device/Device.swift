@@ -21,12 +21,12 @@ package struct Device: Sendable, Hashable {
 
     /// Opens the device in `folder`, and makes it, with the folders above it, on first use.
     ///
-    /// A folder of ours that others may enter is closed to them.
+    /// A folder of ours that others may enter is closed to them when it is empty or a device already.
     ///
-    /// - Throws: `DeviceError` when a symbolic link, a file or another user's folder stands there, or
-    ///   nothing can be made there.
+    /// - Throws: `DeviceError` when a symbolic link, a file, another user's folder or an open folder with
+    ///   other things in it stands there, or nothing can be made there.
     package init(folder: String) throws(DeviceError) {
-        try Folder.make(folder, withParents: true)
+        try Folder.make(folder, withParents: true, marker: Self.keychainName)
         guard let resolved = unsafe realpath(folder, nil) else {
             throw .inputOutput("cannot resolve", folder, errno: errno)
         }
@@ -78,9 +78,11 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
+    private static let keychainName = "keychain"
+
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {
-        try subfolder("keychain")
+        try subfolder(Self.keychainName)
     }
 
     private func subfolder(_ components: String...) throws(DeviceError) -> String {

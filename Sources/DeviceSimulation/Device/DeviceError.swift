@@ -14,6 +14,8 @@ package struct DeviceError: Error, Sendable {
         case foreignOwner
         /// Others may read a file that holds secrets.
         case exposedFile
+        /// Others may enter a folder that holds other things than a device.
+        case exposedFolder
         /// A file or folder could not be made; the system's error number.
         case cannotCreate(Int32)
         /// Reading, writing, or bringing to disk failed; the system's error number.

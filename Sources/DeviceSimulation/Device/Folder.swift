@@ -1,3 +1,4 @@
+private import Foundation
 private import Glibc
 
 /// Folders that belong to this user alone.
@@ -5,7 +6,13 @@ enum Folder {
     /// Makes sure that `path` is a folder of this user's with mode 0700, made if it is not there.
     ///
     /// The last component may be no symbolic link: whoever can place one could lead secrets elsewhere.
-    static func make(_ path: String, withParents: Bool = false) throws(DeviceError) {
+    ///
+    /// - Parameter marker: the folder in it by which a folder that may be closed to others is known. One that
+    ///   is open, holds things and has no such folder of this user's is left as it is and refused. Nil where
+    ///   every folder may be closed.
+    static func make(
+        _ path: String, withParents: Bool = false, marker: String? = nil
+    ) throws(DeviceError) {
         // A slash at the end would make the system follow a link.
         var path = Substring(path)
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -23,7 +30,15 @@ enum Folder {
         guard status.st_uid == geteuid() else {
             throw DeviceError(.foreignOwner, path: folder, "\(folder) belongs to another user")
         }
-        if status.st_mode & 0o777 != 0o700, fchmod(descriptor, 0o700) != 0 {
+        guard status.st_mode & 0o777 != 0o700 else { return }
+        if let marker, status.st_mode & 0o077 != 0 {
+            guard try isEmpty(folder) || isOwnFolder(folder + "/" + marker) else {
+                throw DeviceError(
+                    .exposedFolder, path: folder,
+                    "\(folder) is open to other users, and what is in it is no device")
+            }
+        }
+        guard fchmod(descriptor, 0o700) == 0 else {
             throw .inputOutput("cannot close to others", folder, errno: errno)
         }
     }
@@ -40,6 +55,20 @@ enum Folder {
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func isEmpty(_ path: String) throws(DeviceError) -> Bool {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path).isEmpty
+        } catch {
+            throw .inputOutput("cannot list", path, errno: EIO)
+        }
+    }
+
+    private static func isOwnFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            && status.st_uid == geteuid()
     }
 
     private static func makeParents(of path: String) throws(DeviceError) {
