@@ -13,18 +13,37 @@ package struct Entitlements: Sendable, Hashable {
     }
 }
 
-/// An app as the device knows it: its names and its entitlements.
+/// An app as the device knows it, or an extension of one: its names and its entitlements.
 package struct App: Sendable, Hashable {
+    /// What runs: an app itself, or an extension that the system starts for it.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The app that the user sees; it brings its extensions with it.
+        case application
+        /// Hands out the app's files, in the background.
+        case fileProvider
+        /// Shows the app's part of the document picker.
+        case fileProviderInterface
+
+        /// Whether the system lets it use the pasteboard: what runs without a window of its own may not.
+        package var mayUsePasteboard: Bool { self != .fileProvider }
+    }
+
     /// The app's own name, such as `red.hound.keyshare.provider`.
     package var bundleIdentifier: String
     /// Its maker's name, ten letters and digits.
     package var teamIdentifier: String
+    /// App or extension.
+    package var kind: Kind
     /// What it may reach.
     package var entitlements: Entitlements
 
     /// An app with the given names and entitlements.
-    package init(bundleIdentifier: String, teamIdentifier: String, entitlements: Entitlements) {
+    package init(
+        bundleIdentifier: String, teamIdentifier: String, kind: Kind = .application,
+        entitlements: Entitlements
+    ) {
         self.bundleIdentifier = bundleIdentifier
+        self.kind = kind
         self.teamIdentifier = teamIdentifier
         self.entitlements = entitlements
     }

@@ -9,6 +9,7 @@ private import OpenSSL
 /// keychain/master.key            what seals it, 32 bytes
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
+/// pasteboard/                    what an app copied last, sealed, and who read it
 /// ```
 ///
 /// A value: two of the same folder are the same device, in this process or another.
@@ -83,6 +84,11 @@ package struct Device: Sendable, Hashable {
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {
         try subfolder(Self.keychainName)
+    }
+
+    /// The folder of the pasteboard, made on first use.
+    func pasteboardFolder() throws(DeviceError) -> String {
+        try subfolder("pasteboard")
     }
 
     private func subfolder(_ components: String...) throws(DeviceError) -> String {
