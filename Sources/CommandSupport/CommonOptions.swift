@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import DeviceSimulation
 package import Foundation
+package import KeySharing
 internal import Glibc
 
 /// What every command takes: how it talks.
@@ -100,3 +101,5 @@ package struct ClockOptions: ParsableArguments {
         throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
     }
 }
+
+extension Mechanism: ExpressibleByArgument {}

@@ -10,6 +10,10 @@ extension DeviceError: CommandReportable {
         switch code {
         case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
             CommandFailure(.cannotCreate, reason, hint: "name another folder with --device, or mend this one")
+        case .exposedFolder:
+            CommandFailure(
+                .cannotCreate, code: "exposed-folder", reason,
+                hint: "name a folder of the device's own with --device, or chmod 700 this one")
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
         case .inputOutput: CommandFailure(.inputOutput, reason)
@@ -36,6 +40,29 @@ extension KeychainError: CommandReportable {
         case .param, .duplicateItem, .internalError: (status, hint) = (.unexpected, nil)
         }
         return CommandFailure(status, code: code.name, description, hint: hint)
+    }
+}
+
+extension PasteboardError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        if let cause = cause as? any CommandReportable { return cause.commandFailure }
+        switch code {
+        case .denied:
+            return CommandFailure(
+                .refused, code: "paste-denied", reason, hint: "--allow-paste agrees without asking")
+        case .consentFailed: return CommandFailure(.refused, code: "no-consent", reason)
+        case .expired:
+            return CommandFailure(
+                .wrongPassword, code: "pasteboard-expired", reason,
+                hint: "import the item again, or give the password with --password-file")
+        case .overwritten:
+            return CommandFailure(
+                .wrongPassword, code: "pasteboard-overwritten", reason, hint: "import the item again")
+        case .notPermitted: return CommandFailure(.refused, code: "not-permitted", reason)
+        case .tooLarge: return CommandFailure(.refused, code: "too-large", reason)
+        case .damaged: return CommandFailure(.inputOutput, reason, hint: "import the item again")
+        case .inputOutput: return CommandFailure(.inputOutput, reason)
+        }
     }
 }
 

@@ -12,6 +12,10 @@ package struct ConsumerError: Error, Equatable, Sendable {
         case isFolder = "is-folder"
         /// The item has no password service of the right name.
         case noPasswordService = "no-password-service"
+        /// Neither the pasteboard nor the user gives a password.
+        case noPassword = "no-password"
+        /// What is on the pasteboard is not the file's password.
+        case pasteboardHoldsOther = "pasteboard-holds-other"
         /// The archive opened, and there is nothing in it to import.
         case nothingToImport = "nothing-to-import"
     }

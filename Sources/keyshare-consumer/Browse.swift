@@ -31,6 +31,12 @@ struct Browse: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard request.mechanism == .keySharing2025 || (details == nil && container == Item.root) else {
+            throw ValidationError("a legacy list is flat and has no details; these go with --mechanism 2025")
+        }
+    }
+
     func run() async throws {
         let console = output.console
         let request = try request.request()
@@ -40,14 +46,24 @@ struct Browse: AsyncParsableCommand {
             if let details {
                 try await show(details, picker, client, console)
             } else {
-                try await list(picker, request, console)
+                try await list(picker, client, request, console)
             }
         }
     }
 
-    private func list(_ picker: DocumentPicker, _ request: TypeRequest, _ console: Console) async throws {
-        let rows = try await picker.items(in: container).compactMap { decision in
-            decision.item.map { ItemListingDocument.Row($0, enabled: decision.isEnabled) }
+    private func list(
+        _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console
+    ) async throws {
+        let rows: [ItemListingDocument.Row]
+        if request.mechanism == .legacy {
+            // The provider has filtered already: what it lists can be chosen.
+            rows = try await client.present(request.identifiers).map {
+                ItemListingDocument.Row($0, enabled: true)
+            }
+        } else {
+            rows = try await picker.items(in: container).compactMap { decision in
+                decision.item.map { ItemListingDocument.Row($0, enabled: decision.isEnabled) }
+            }
         }
         if output.json {
             try console.document(

@@ -16,7 +16,9 @@ struct ConsumerCommand: AsyncParsableCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Browse.self, Import.self, List.self, Show.self, Clear.self, Verify.self, Inspect.self,
+            Browse.self, Import.self, Explain.self, List.self, Show.self, Clear.self, Verify.self,
+            Inspect.self,
+            Classify.self,
         ])
 
     static func main() async {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareConsumer
 import KeySharing
@@ -12,7 +13,8 @@ struct Import: AsyncParsableCommand {
         discussion: """
             For each item: access is started, the password fetched from the item's password service, the bytes \
             read and imported, and access stopped. With several items all are tried; the exit code is that of \
-            the first failure. The password options are for --file.
+            the first failure. The password options are for --file, and for legacy items whose password is no longer \
+            on the pasteboard.
 
             EXAMPLE:
               keyshare-consumer import PIV.zip --uti \(Selector.authentication.zipType(.keySharing2025))
@@ -36,6 +38,7 @@ struct Import: AsyncParsableCommand {
     var require: [[Requirement]] = []
 
     @OptionGroup var request: RequestOptions
+    @OptionGroup var paste: PasteOptions
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
     @OptionGroup var device: DeviceOptions
@@ -56,17 +59,23 @@ struct Import: AsyncParsableCommand {
         let results =
             items.isEmpty
             ? try await importFiles(with: importer)
-            : try await importItems(request, with: importer, socket: self.device.socketPath(of: device))
+            : try await importItems(request, with: importer, on: device)
         try report(results, console)
     }
 
     private func importItems(
-        _ request: TypeRequest, with importer: Importer, socket: String
+        _ request: TypeRequest, with importer: Importer, on device: Device
     ) async throws -> [ImportResult] {
-        try await ProviderClient.withConnection(path: socket) { client in
+        let legacy = request.mechanism == .legacy ? try legacyImport(importer, device) : nil
+        return try await ProviderClient.withConnection(path: try self.device.socketPath(of: device)) {
+            client in
             let picker = DocumentPicker(client, request: request)
             var results: [ImportResult] = []
             for name in items {
+                if let legacy {
+                    results += await legacy.importRow(name, request, from: client)
+                    continue
+                }
                 do {
                     results += await importer.importItem(try await picker.pick(name), from: client)
                 } catch {
@@ -74,6 +83,15 @@ struct Import: AsyncParsableCommand {
                 }
             }
             return results
+        }
+    }
+
+    private func legacyImport(_ importer: Importer, _ device: Device) throws -> LegacyImport {
+        let given = try password.password()
+        return LegacyImport(
+            importer, pasteboard: try Pasteboard(device: device), now: { Date() }, consent: paste.consent(to:)
+        ) { item in
+            given ?? PasswordOptions.prompt("Password of \(item.filename)")
         }
     }
 

@@ -30,9 +30,9 @@ struct Inspect: ParsableCommand {
         var limits = PKCS12Limits.standard
         if let maxBags { limits.bags = maxBags }
         let bytes = try InputFile.read(file, limit: 4 * limits.fileSize)
-        var report = PKCS12.inspect(
-            bytes, password: try password.password().map { .text($0) }, limits: limits)
-        if report.verdict == .wrongPassword, try password.password() == nil,
+        let given = try password.password()
+        var report = PKCS12.inspect(bytes, password: given.map { .text($0) }, limits: limits)
+        if report.verdict == .wrongPassword, given == nil,
             let answer = PasswordOptions.prompt("Password of \(file)")
         {
             report = PKCS12.inspect(bytes, password: .text(answer), limits: limits)

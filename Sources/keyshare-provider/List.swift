@@ -21,19 +21,43 @@ struct List: ParsableCommand {
             valueName: "contents"))
     var root: RootContents = .all
 
+    @Option(
+        help: ArgumentHelp("Which of the two ways of key sharing: 2025 or legacy.", valueName: "mechanism"))
+    var mechanism: Mechanism = .keySharing2025
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With legacy: what a consumer would ask for; may be given several times.", valueName: "type"))
+    var uti: [String] = []
+
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if mechanism == .legacy, container != Item.root {
+            throw ValidationError("a legacy list has no folders")
+        }
+        if mechanism == .keySharing2025, !uti.isEmpty {
+            throw ValidationError(
+                "a 2025 provider lists everything and never sees types; --uti goes with legacy")
+        }
+    }
+
     func run() throws {
         let console = output.console
         let store = try ProviderStore(try device.openDevice())
-        let listing = Listing(try Catalogue(store, root: root).snapshot(), now: clock.now)
-        let items = try listing.page(of: container, after: nil, limit: .max).items
+        let snapshot = try Catalogue(store, root: root).snapshot()
+        let items =
+            mechanism == .legacy
+            ? LegacyListing(
+                snapshot.identities, request: try TypeRequest(uti, mechanism: .legacy), now: clock.now
+            ).rows
+            : try Listing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
         let rows = items.map { ItemListingDocument.Row($0) }
         if output.json {
-            try console.document(
-                ItemListingDocument(mechanism: .keySharing2025, container: container, items: rows))
+            try console.document(ItemListingDocument(mechanism: mechanism, container: container, items: rows))
         } else {
             try console.table(of: rows)
         }

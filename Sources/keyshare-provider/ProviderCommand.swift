@@ -16,7 +16,8 @@ struct ProviderCommand: AsyncParsableCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Provision.self, Import.self, List.self, Export.self, Serve.self, Trust.self, Clear.self,
+            Provision.self, Import.self, List.self, Export.self, Serve.self, Trust.self, Classify.self,
+            Clear.self,
         ])
 
     static func main() async {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CLinux
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
@@ -13,7 +14,7 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
         discussion: """
-            The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect.
+            Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect.
 
             EXAMPLE:
               keyshare-provider serve --verbose
@@ -25,10 +26,21 @@ struct Serve: AsyncParsableCommand {
             valueName: "contents"))
     var root: RootContents = .all
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a legacy password stays on the pasteboard, in seconds.", valueName: "seconds"))
+    var pasteboardExpiry = Pasteboard.standardLifetime
+
     @OptionGroup var profile: ProfileOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (0...86_400).contains(pasteboardExpiry) else {
+            throw ValidationError("--pasteboard-expiry takes a number from 0 to 86400")
+        }
+    }
 
     func run() async throws {
         let console = output.console
@@ -38,11 +50,10 @@ struct Serve: AsyncParsableCommand {
         }
         let device = try device.openDevice()
         let clock = clock
+        let pasteboard = try PasteboardPassword(device, lifetime: pasteboardExpiry) { Date() }
         let provider = try Provider(
-            try ProviderStore(device), root: root, profile: profile.selected, now: { clock.now }
-        ) { _ in
-            throw CommandFailure(.refused, "this provider has no pasteboard")
-        }
+            try ProviderStore(device), root: root, profile: profile.selected, now: { clock.now },
+            putOnPasteboard: pasteboard.put)
         let logger = Self.logger(console.verbosity)
         let server = try ProviderServer(
             path: try self.device.socketPath(of: device), service: provider, logger: logger)

@@ -7,6 +7,7 @@ import TestSupport
 
 /// A provider that answers what a test tells it to, over a real socket.
 struct StandInProvider: ProviderService {
+    var export: LegacyExport?
     var services = [PasswordService.name]
     var content: Result<[UInt8], ProviderFailure> = .success([])
     var secret: Result<SecretBytes, ProviderFailure> = .success(SecretBytes(utf8: "password"))
@@ -31,10 +32,13 @@ struct StandInProvider: ProviderService {
 
     func present(
         _ types: [String], after cursor: String?, limit: Int
-    ) async throws(ProviderFailure) -> ItemPage { ItemPage(items: [], nextCursor: nil) }
+    ) async throws(ProviderFailure) -> ItemPage {
+        ItemPage(items: export.map { [$0.item] } ?? [], nextCursor: nil)
+    }
 
     func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
-        throw ProviderFailure(.notAvailable, "there are no rows")
+        guard let export else { throw ProviderFailure(.notAvailable, "there are no rows") }
+        return export
     }
 
     func identityFacts(

@@ -1,0 +1,118 @@
+package import ArgumentParser
+internal import KeySharing
+internal import OpenSSL
+
+/// `classify`, which both commands have.
+package struct Classify: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        abstract: "Say what type a certificate has under the rules of 2025 and of legacy, and why.",
+        discussion: """
+            Warnings say where the two differ and where integrators are known to trip.
+
+            EXAMPLE:
+              keyshare-consumer classify signature.p12 --password-file secret.txt
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "Certificates (PEM or DER) or PKCS #12 files; - is standard input.", valueName: "file"))
+    var files: [String]
+
+    @OptionGroup var reading: ReadingOptions
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var output: OutputOptions
+
+    package init() {}
+
+    package func run() throws {
+        let console = output.console
+        var given = try password.password()
+        var rows: [ClassificationDocument.Row] = []
+        var failures: [CommandFailure] = []
+        for file in files {
+            do {
+                rows += try certificates(in: file, &given).map { ClassificationDocument.Row(file, $0) }
+            } catch {
+                let failure = CommandFailure(error)
+                Console.failure(
+                    CommandFailure(
+                        failure.status, code: failure.code, "\(file): \(failure.message)", hint: failure.hint)
+                )
+                failures.append(failure)
+            }
+        }
+        if output.json {
+            try console.document(
+                ClassificationDocument(
+                    certificates: rows, error: failures.first.map(FailureDocument.Body.init)))
+        } else {
+            for row in rows { try write(row, console) }
+        }
+        if let first = failures.first { throw ReportedFailure(first) }
+    }
+
+    private func certificates(in file: String, _ password: inout SecretBytes?) throws -> [Certificate] {
+        let bytes = try InputFile.read(file, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
+        if bytes.contains(UInt8(ascii: "-")), let certificates = try? Certificate.pem(bytes) {
+            return certificates
+        }
+        if let certificate = try? Certificate(der: bytes) { return [certificate] }
+        let contents = try reading.open(bytes, password: &password, named: file)
+        let certificates = contents.identities.map(\.certificate) + contents.certificates
+        guard !certificates.isEmpty else {
+            throw CommandFailure(.noSuchItem, code: "no-certificate", "there is no certificate in it")
+        }
+        return certificates
+    }
+
+    private func write(_ row: ClassificationDocument.Row, _ console: Console) throws {
+        try console.data("\(row.file)  \(row.subject)")
+        try console.fields(
+            [
+                (name: "2025", value: "\(row.type): \(row.because)"),
+                (name: "legacy", value: "\(row.legacyType): \(row.legacyBecause)"),
+                (name: "facts", value: row.facts),
+            ] + row.warnings.map { (name: "warning", value: $0.message) })
+    }
+}
+
+private struct ClassificationDocument: Encodable {
+    struct Warning: Encodable {
+        let code: String
+        let message: String
+    }
+
+    struct Row: Encodable {
+        let file: String
+        let label: String
+        let subject: String
+        let serial: String
+        let type: String
+        let rule: String
+        let because: String
+        let legacyType: String
+        let legacyRule: String
+        let legacyBecause: String
+        let facts: String
+        let warnings: [Warning]
+
+        init(_ file: String, _ certificate: Certificate) {
+            let report = ClassificationReport(CertificateFacts(certificate))
+            self.file = file
+            label = certificate.label
+            subject = "\(certificate.subject)"
+            serial = certificate.serialHex
+            type = report.keySharing2025.type.rawValue
+            rule = report.keySharing2025.rule.rawValue
+            because = report.keySharing2025.rule.sentence
+            legacyType = report.legacy.type.rawValue
+            legacyRule = report.legacy.rule.rawValue
+            legacyBecause = report.legacy.rule.sentence
+            facts = report.facts.summary
+            warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.sentence) }
+        }
+    }
+
+    let certificates: [Row]
+    let error: FailureDocument.Body?
+}

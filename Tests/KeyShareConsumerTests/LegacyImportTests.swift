@@ -1,0 +1,125 @@
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import ProviderConnection
+import TestSupport
+import Testing
+
+@testable import KeyShareConsumer
+
+@Suite("Importing by the legacy mechanism")
+struct LegacyImportTests {
+    private let scratch: ScratchFolder
+    private let store: ConsumerStore
+    private let pasteboard: Pasteboard
+    private let identity: TestIdentity
+    private let provider: StandInProvider
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        let device = try Device(folder: scratch.path("device"))
+        store = try ConsumerStore(device)
+        pasteboard = try Pasteboard(device: device)
+        identity = try TestIdentity("a")
+        let content = try identity.file(password: "copied")
+        let item = Item(
+            identifier: "export/tmp.p12", filename: "tmp.p12", kind: .pkcs12, contentType: "com.rsa.pkcs-12",
+            parent: Item.root, size: content.count, created: now)
+        provider = StandInProvider(export: LegacyExport(item: item, content: content))
+    }
+
+    private func copy(_ text: String) throws {
+        try pasteboard.write(SecretBytes(utf8: text), owner: .provider, now: now)
+    }
+
+    /// Imports the one row; `at` is how many seconds later the pasteboard is read.
+    private func run(
+        at delay: TimeInterval = 0, typed: String? = nil,
+        consent: @escaping @Sendable (PasteboardRequest) throws -> Bool = { _ in true }
+    ) async throws -> ImportResult {
+        let legacy = LegacyImport(
+            Importer(store), pasteboard: pasteboard, now: { [now] in now.addingTimeInterval(delay) },
+            consent: consent, askUser: { _ in typed.map { SecretBytes(utf8: $0) } })
+        let request = try TypeRequest([], mechanism: .legacy)
+        let results = try await provider.serving { client in
+            await legacy.importRow("tmp.p12", request, from: client)
+        }
+        return try #require(results.first)
+    }
+
+    @Test("takes the password from the pasteboard, once the user agrees")
+    func pasted() async throws {
+        try copy("copied")
+        #expect(try await run().identity?.label == identity.certificate.label)
+        #expect(try pasteboard.accesses().map(\.outcome) == [.allowed])
+    }
+
+    @Test("imports nothing when the user denies the paste")
+    func denied() async throws {
+        try copy("copied")
+        let result = try await run(typed: "copied", consent: { _ in false })
+        #expect((result.error as? PasteboardError)?.code == .denied)
+        #expect(try store.identities().isEmpty)
+        #expect(try pasteboard.accesses().map(\.outcome) == [.denied])
+    }
+
+    @Test("asks the user for the password when the pasteboard holds nothing")
+    func empty() async throws {
+        #expect(try await run(typed: "copied").identity?.label == identity.certificate.label)
+        #expect(try await run().error as? ConsumerError == ConsumerError(.noPassword, ""))
+        #expect((try await run(typed: "mistyped").error as? PKCS12Error)?.code == .wrongPassword)
+    }
+
+    @Test("asks the user for the password when the pasteboard's time is over")
+    func expired() async throws {
+        try copy("copied")
+        #expect((try await run(at: 61).error as? PasteboardError)?.code == .expired)
+        #expect(try await run(at: 61, typed: "copied").identity?.label == identity.certificate.label)
+    }
+
+    @Test("blames the pasteboard where it holds something else than the password")
+    func overwritten() async throws {
+        try copy("something else")
+        #expect(try await run().error as? ConsumerError == ConsumerError(.pasteboardHoldsOther, ""))
+    }
+
+    @Test("does not take what was copied while the user was being asked")
+    func overwrittenMeanwhile() async throws {
+        try copy("copied")
+        let result = try await run(consent: { [pasteboard, now] _ in
+            try pasteboard.write(SecretBytes(utf8: "new"), owner: .provider, now: now)
+            return true
+        })
+        guard case .overwritten? = (result.error as? PasteboardError)?.code else {
+            Issue.record("what was agreed to is gone: \(result.outcome)")
+            return
+        }
+    }
+
+    @Test("lets only the last of two exports' passwords be pasted")
+    func secondReplacesFirst() async throws {
+        try copy("first")
+        try copy("copied")
+        #expect(try await run().identity?.label == identity.certificate.label)
+        try copy("copied")
+        try copy("second")
+        #expect(try await run().error as? ConsumerError == ConsumerError(.pasteboardHoldsOther, ""))
+    }
+
+    @Test("has no password service for an export, and no access once it is stopped")
+    func noPasswordService() async throws {
+        try await provider.serving { client in
+            let export = try await client.choose("tmp.p12", types: ["com.rsa.pkcs-12"])
+            do throws(ConnectionError) {
+                _ = try await client.fetchPassword(for: export.identifier)
+                Issue.record("an export's password came from the service")
+            } catch {
+                #expect(error.code == .provider(.mixedMechanisms))
+            }
+            try await client.stopAccessing(export.identifier)
+            await #expect(throws: ConnectionError.self) { try await client.readAll(export.identifier) }
+        }
+    }
+}

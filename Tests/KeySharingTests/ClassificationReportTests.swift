@@ -1,0 +1,29 @@
+import OpenSSL
+import Testing
+
+@testable import KeySharing
+
+@Suite("Warnings about a certificate's type")
+struct ClassificationReportTests {
+    @Test(
+        "are given where the mechanisms differ and where integrators trip",
+        arguments: [
+            (
+                CertificateFacts(keyUsage: nil),
+                [ClassificationReport.Warning.mechanismsDiffer, .noKeyUsage, .unknownType]
+            ),
+            (CertificateFacts(keyUsage: .keyAgreement, isEllipticCurve: true), [.ellipticKeyAgreement]),
+            (CertificateFacts(keyUsage: .keyAgreement), [.unknownType]),
+            (
+                CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true, hasUTF8OtherName: true),
+                [.emailNameInAuthentication]
+            ),
+            (CertificateFacts(keyUsage: .digitalSignature), [.mechanismsDiffer]),
+            (CertificateFacts(keyUsage: [.digitalSignature, .keyEncipherment]), [.mechanismsDiffer]),
+            (CertificateFacts(keyUsage: [.digitalSignature, .nonRepudiation]), []),
+            (CertificateFacts(keyUsage: .keyEncipherment), []),
+        ])
+    func warnings(facts: CertificateFacts, expected: [ClassificationReport.Warning]) {
+        #expect(ClassificationReport(facts).warnings == expected)
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import KeySharing
+
+@Suite("Explanations")
+struct ExplanationTests {
+    private let generations = [2018, 2024].flatMap { year in
+        [CredentialType.encryption, .signature, .authentication].map {
+            TestIdentities.identity($0, year: year)
+        }
+    }
+
+    private func item(_ identifier: ItemIdentifier, _ type: String, _ kind: Item.Kind) -> Item {
+        Item(
+            identifier: identifier.description, filename: "x", kind: kind, contentType: type,
+            parent: Item.root,
+            size: nil, created: Date(timeIntervalSince1970: 0))
+    }
+
+    private func decision(
+        _ item: Item, asking types: [String], identities: [IdentitySummary]? = nil
+    ) throws -> ItemDecision {
+        let request = try TypeRequest(types, mechanism: .keySharing2025)
+        let rows = Explanation.keySharing2025(
+            items: [item], identities: identities ?? generations, request: request)
+        return try #require(rows.first)
+    }
+
+    private var member: Item {
+        item(.member(.signature, label: generations[1].label), "purebred2025.select.signature-p12", .pkcs12)
+    }
+    private var folder: Item { item(.folder(.signature), "purebred2025.select.signature", .folder) }
+    private var zip: Item { item(.zip(.device), "purebred2025.zip.device", .zip) }
+
+    @Test("say that an item was asked for, by its own type or by one it conforms to")
+    func requested() throws {
+        for types in [["purebred2025.select.signature-p12"], ["com.rsa.pkcs-12"], ["public.data"]] {
+            let decision = try decision(member, asking: types)
+            #expect(decision.state == .enabled && decision.reason == .requested && decision.missing.isEmpty)
+            #expect(decision.message.contains(types[0]))
+        }
+    }
+
+    @Test("say that an item was not asked for, and by which type it would be")
+    func notRequested() throws {
+        let decision = try decision(member, asking: ["purebred2025.zip.all"])
+        #expect(decision.state == .disabled && decision.reason == .notRequested)
+        #expect(decision.missing == ["purebred2025.select.signature-p12"])
+    }
+
+    @Test("say that the folder's type was asked for without its companion")
+    func companionMissing() throws {
+        let file = try decision(member, asking: ["purebred2025.select.signature"])
+        #expect(file.state == .disabled && file.reason == .companionMissing)
+        #expect(file.missing == ["purebred2025.select.signature-p12"])
+        let container = try decision(folder, asking: ["purebred2025.select.signature"])
+        #expect(container.state == .enabled && container.reason == .folderContentsDisabled)
+        #expect(container.missing == ["purebred2025.select.signature-p12"])
+        let both = try decision(
+            folder, asking: ["purebred2025.select.signature", "purebred2025.select.signature-p12"])
+        #expect(both.reason == .requested)
+    }
+
+    @Test("say that there is nothing in a folder or zip, enabled or not")
+    func emptySelection() throws {
+        #expect(try decision(zip, asking: ["public.zip-archive"]).reason == .emptySelection)
+        #expect(try decision(zip, asking: ["public.zip-archive"]).isEnabled)
+        let disabled = try decision(zip, asking: ["public.folder"])
+        #expect(disabled.reason == .emptySelection && disabled.missing == ["purebred2025.zip.device"])
+    }
+
+    @Test("say which newer identity hides an older one, and what lists every generation")
+    func olderGeneration() throws {
+        let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+        let rows = Explanation.keySharing2025(items: [], identities: generations, request: request)
+        #expect(rows.map(\.reason) == [.olderGeneration])
+        #expect(rows[0].identifier == "Signature.\(generations[1].label)")
+        #expect(rows[0].message.contains(generations[4].label.prefix(8)))
+        #expect(rows[0].missing == ["purebred2025.zip.no-filter"])
+        #expect(rows[0].state == .absent)
+    }
+
+    @Test("say why a type is unknown, with the key usage and names that led to it")
+    func typeUnknown() throws {
+        let unknown = [TestIdentities.identity(.unknown, year: 2024)]
+        let request = try TypeRequest(["purebred2025.zip.all"], mechanism: .keySharing2025)
+        let row = try #require(
+            Explanation.keySharing2025(items: [], identities: unknown, request: request).first)
+        #expect(row.reason == .typeUnknown)
+        #expect(row.message.contains("cRLSign"))
+        #expect(row.missing == ["purebred2025.zip.no-filter"])
+        let legacy = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
+        let legacyRow = try #require(Explanation.legacy(identities: unknown, request: legacy).first)
+        #expect(legacyRow.reason == .typeUnknown && legacyRow.missing == ["purebred.select.all"])
+    }
+
+    @Test("say that the mechanisms sort an identity differently")
+    func classifiedDifferently() throws {
+        let device = [TestIdentities.identity(.device, year: 2024)]
+        let request = try TypeRequest(["purebred2025.zip.authentication"], mechanism: .keySharing2025)
+        let row = try #require(
+            Explanation.keySharing2025(items: [], identities: device, request: request).first)
+        #expect(row.reason == .classifiedDifferently)
+        #expect(row.missing == ["purebred2025.zip.device"])
+        let legacy = try TypeRequest(["purebred.select.device"], mechanism: .legacy)
+        #expect(
+            Explanation.legacy(identities: device, request: legacy).first?.reason == .classifiedDifferently)
+    }
+
+    @Test("cover every identity of a legacy provider, and types that name none")
+    func legacy() throws {
+        let request = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
+        let rows = Explanation.legacy(identities: generations, request: request)
+        #expect(rows.map(\.reason).filter { $0 == .requested }.count == 1)
+        #expect(rows.map(\.reason).filter { $0 == .olderGeneration }.count == 1)
+        #expect(
+            rows.filter { $0.reason == .olderGeneration }.map(\.missing) == [["purebred.select.no-filter"]])
+        #expect(rows.count == generations.count)
+        let none = try TypeRequest(["purebred.zip.no-filter"], mechanism: .legacy)
+        let last = try #require(Explanation.legacy(identities: generations, request: none).last)
+        #expect(last.identifier == "purebred.zip.no-filter" && last.reason == .emptySelection)
+    }
+
+    @Test("name each type that cannot be asked for, with what to ask for instead")
+    func types() {
+        let problems = TypeRequest.problems(
+            with: [
+                "purebred2025.select.all_user", "nobody.knows", "purebred.select.all", "purebred2025.zip.all",
+            ],
+            mechanism: .keySharing2025)
+        let rows = Explanation.rows(for: problems)
+        #expect(rows.map(\.reason) == [.deprecatedSpelling, .undeclaredType, .mixedMechanisms])
+        #expect(rows[0].missing == ["purebred2025.select.all-user"])
+        let other = TypeRequest.problems(with: ["purebred.select.all"], mechanism: .keySharing2025)
+        #expect(Explanation.rows(for: other).map(\.reason) == [.otherMechanism])
+    }
+
+    @Test("agree with what the picker decides, for single types, pairs and ten thousand sets")
+    func everySet() throws {
+        let types = Mechanism.keySharing2025.requestableTypes
+        let items =
+            [item(.identity(label: generations[0].label), types[0], .pkcs12)]
+            + Selector.allCases.flatMap { selector in
+                [
+                    item(.folder(selector), selector.selectType(.keySharing2025), .folder),
+                    item(.member(selector, label: generations[0].label), selector.companionType, .pkcs12),
+                    item(.zip(selector), selector.zipType(.keySharing2025), .zip),
+                ]
+            }
+        var masks: Set<Int> = []
+        for first in types.indices {
+            for second in types.indices { masks.insert(1 << first | 1 << second) }
+        }
+        var state: UInt64 = 2025
+        while masks.count < 10_253 {
+            // A linear congruential generator (Knuth, MMIX): the same sets in every run.
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            masks.insert(max(Int(state >> 42), 1))
+        }
+        for mask in masks {
+            let asked = Set(types.indices.filter { mask & (1 << $0) != 0 }.map { types[$0] })
+            let request = try TypeRequest(Array(asked), mechanism: .keySharing2025)
+            for item in items where request.decide(item).isEnabled != asked.contains(item.contentType) {
+                Issue.record("\(item.contentType) for \(asked.sorted())")
+                return
+            }
+        }
+    }
+}
