@@ -9,6 +9,7 @@ private import OpenSSL
 /// keychain/master.key            what seals it, 32 bytes
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
+/// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, sealed, and who read it
 /// ```
 ///
@@ -84,6 +85,11 @@ package struct Device: Sendable, Hashable {
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {
         try subfolder(Self.keychainName)
+    }
+
+    /// The folder of the notifications, made on first use.
+    func notificationFolder() throws(DeviceError) -> String {
+        try subfolder("notifications")
     }
 
     /// The folder of the pasteboard, made on first use.

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import DeviceSimulation
+
+/// One test at a time, because one of them counts this process's descriptors.
+@Suite("Notifications", .serialized, .timeLimit(.minutes(2)))
+struct NotificationTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let notifications: Notifications
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        notifications = try Notifications(device: device)
+    }
+
+    @Test("Everybody who observes a name is told, each time, and nobody else")
+    func posted() async throws {
+        var observers = try (0..<3).map { _ in try notifications.observe("a.b.c").makeAsyncIterator() }
+        var other = try notifications.observe("a.b").makeAsyncIterator()
+        for _ in 0..<3 {
+            try notifications.post("a.b.c")
+            for index in observers.indices { #expect(await observers[index].next() != nil) }
+        }
+        try notifications.post("a.b")
+        #expect(await other.next() != nil)
+        #expect(await isQuiet(&other))
+    }
+
+    @Test("What was posted while nobody looked is one notification, and is not lost")
+    func coalesced() async throws {
+        var observer = try notifications.observe("name").makeAsyncIterator()
+        for _ in 0..<100 { try notifications.post("name") }
+        #expect(await observer.next() != nil)
+        // A second one may come, when the first was delivered before all were posted; not a hundred.
+        #expect(await isQuiet(&observer, after: 3))
+    }
+
+    @Test("What was posted before is not told")
+    func earlier() async throws {
+        try notifications.post("name")
+        var observer = try notifications.observe("name").makeAsyncIterator()
+        #expect(await isQuiet(&observer))
+    }
+
+    /// Whether no more than `most` notifications wait. Their folder is removed, which ends the observers: the
+    /// kernel tells in the order in which things happened, so that everything before it was told.
+    private func isQuiet(
+        _ observer: inout Observations.AsyncIterator, after most: Int = 0
+    ) async -> Bool {
+        try? FileManager.default.removeItem(atPath: device.folder + "/notifications")
+        var count = 0
+        while await observer.next() != nil { count += 1 }
+        return count <= most
+    }
+
+    @Test("None is lost between two looks, however close: each change is seen by who looks after it")
+    func noLostWakeUp() async throws {
+        let rounds = 300
+        var pings = try notifications.observe("ping").makeAsyncIterator()
+        let pongs = try notifications.observe("pong")
+        let other = try Notifications(device: device)
+        let answering = Task {
+            var answers = 0
+            for await _ in pongs {
+                answers += 1
+                try other.post("ping")
+                if answers == rounds { break }
+            }
+            return answers
+        }
+        for _ in 0..<rounds {
+            try notifications.post("pong")
+            // A lost one would leave both waiting for ever.
+            #expect(await pings.next() != nil)
+        }
+        #expect(try await answering.value == rounds)
+    }
+
+    @Test("They reach other processes")
+    func acrossProcesses() async throws {
+        let folder = device.folder
+        var ready = try notifications.observe("ready").makeAsyncIterator()
+        let notifications = notifications
+        async let child = #expect(processExitsWith: .success) { [folder = folder as String] in
+            let notifications = try Notifications(device: Device(folder: folder))
+            var observer = try notifications.observe("go").makeAsyncIterator()
+            for _ in 0..<3 {
+                try notifications.post("ready")
+                try #require(await observer.next() != nil)
+            }
+            try notifications.post("ready")
+        }
+        for _ in 0..<3 {
+            #expect(await ready.next() != nil)
+            try notifications.post("go")
+        }
+        #expect(await ready.next() != nil)
+        _ = await child
+    }
+
+    @Test("A task that is cancelled stops waiting")
+    func cancelled() async throws {
+        let observations = try notifications.observe("name")
+        let task = Task {
+            for await _ in observations {}
+            return true
+        }
+        task.cancel()
+        #expect(await task.value)
+    }
+
+    @Test("Observers that go leave no descriptor open, looked at or not")
+    func descriptors() async throws {
+        let before = try inotifyDescriptors()
+        for round in 0..<50 {
+            let observations = try notifications.observe("name")
+            guard round % 2 == 0 else { continue }
+            try notifications.post("name")
+            for await _ in observations { break }
+        }
+        // They are closed by another thread, soon.
+        while try inotifyDescriptors() > before { await Task.yield() }
+    }
+
+    private func inotifyDescriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name))
+                == "anon_inode:inotify"
+        }
+    }
+
+    @Test("A notification has a name and no payload: its file is empty, for its owner alone")
+    func noPayload() throws {
+        try notifications.post("name")
+        let path = device.folder + "/notifications/name"
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        #expect(try scratch.mode(path) == 0o600)
+    }
+
+    @Test(
+        "Names that can be no file's are refused",
+        arguments: ["", ".", "..", "a/b", ".hidden", "a\0b", String(repeating: "x", count: 256)])
+    func badNames(name: String) throws {
+        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try notifications.post(name) }
+        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) {
+            _ = try notifications.observe(name)
+        }
+    }
+
+    @Test("A link in the place of a name is not followed")
+    func link() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: device.folder + "/notifications/name", withDestinationPath: scratch.path("target"))
+        #expect(throws: DeviceError(.cannotCreate(ELOOP), path: "", "")) { try notifications.post("name") }
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("target")))
+    }
+}
