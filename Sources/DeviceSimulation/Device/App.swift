@@ -1,18 +1,3 @@
-/// What an app may reach beyond its own: the entitlements that its signature carries.
-package struct Entitlements: Sendable, Hashable {
-    /// `keychain-access-groups`: key-chain groups, each with a team identifier in front. The first is where
-    /// items go that name no group.
-    package var keychainAccessGroups: [String]
-    /// `com.apple.security.application-groups`: groups of apps that share a container.
-    package var applicationGroups: [String]
-
-    /// Entitlements to the given groups.
-    package init(keychainAccessGroups: [String] = [], applicationGroups: [String] = []) {
-        self.keychainAccessGroups = keychainAccessGroups
-        self.applicationGroups = applicationGroups
-    }
-}
-
 /// An app as the device knows it, or an extension of one: its names and its entitlements.
 package struct App: Sendable, Hashable {
     /// What runs: an app itself, or an extension that the system starts for it.
@@ -34,8 +19,10 @@ package struct App: Sendable, Hashable {
     package var teamIdentifier: String
     /// App or extension.
     package var kind: Kind
-    /// What it may reach.
+    /// What it may reach. An extension has its own entitlements and none of its app's.
     package var entitlements: Entitlements
+    /// Of an extension, what its app may reach; nil for an app.
+    package private(set) var hostEntitlements: Entitlements?
 
     /// An app with the given names and entitlements.
     package init(
@@ -59,6 +46,27 @@ package struct App: Sendable, Hashable {
             .filter { seen.insert($0).inserted }
     }
 
+    /// An extension of this app.
+    ///
+    /// - Parameters:
+    ///   - name: what its bundle identifier has behind the app's and a dot.
+    ///   - entitlements: its own; nil for the same as the app's, as it should be for most.
+    package func member(_ kind: Kind, name: String, entitlements: Entitlements? = nil) -> App {
+        var member = App(
+            bundleIdentifier: "\(bundleIdentifier).\(name)", teamIdentifier: teamIdentifier, kind: kind,
+            entitlements: entitlements ?? self.entitlements)
+        member.hostEntitlements = self.entitlements
+        return member
+    }
+
+    /// What to do about a group that the app asks for and is not entitled to; nil where nothing is known.
+    ///
+    /// - Parameter groups: which of an app's entitlements would name the group.
+    func hint(missing group: String, in groups: KeyPath<Entitlements, [String]>) -> String? {
+        guard let hostEntitlements, hostEntitlements[keyPath: groups].contains(group) else { return nil }
+        return "its app has this entitlement; an extension needs it in its own entitlements too"
+    }
+
     /// The provider: host app and extensions share one key-chain group and one application group. A second
     /// key-chain group holds the authorities that its test credentials come from, which are never published.
     package static let provider = App(
@@ -68,6 +76,12 @@ package struct App: Sendable, Hashable {
                 "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.authorities",
             ],
             applicationGroups: ["group.red.hound.keyshare.provider"]))
+
+    /// The provider's extension that hands out its files.
+    package static let providerFiles = provider.member(.fileProvider, name: "files")
+
+    /// The provider's extension that shows its part of the document picker.
+    package static let providerInterface = provider.member(.fileProviderInterface, name: "interface")
 
     /// The consumer: another team's app, with a key-chain group of its own.
     package static let consumer = App(

@@ -11,6 +11,7 @@ private import OpenSSL
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, sealed, and who read it
+/// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
 /// A value: two of the same folder are the same device, in this process or another.
@@ -75,7 +76,8 @@ package struct Device: Sendable, Hashable {
         guard app.entitlements.applicationGroups.contains(group) else {
             throw DeviceError(
                 .missingEntitlement(group), path: "",
-                "\(app.bundleIdentifier) is not entitled to the application group \(group)")
+                "\(app.bundleIdentifier) is not entitled to the application group \(group)",
+                hint: app.hint(missing: group, in: \.applicationGroups))
         }
         return try subfolder("groups", group)
     }

@@ -14,6 +14,10 @@ package struct DeviceError: Error, Sendable {
         case foreignOwner
         /// Others may read a file that holds secrets.
         case exposedFile
+        /// A file of the device does not say what it should.
+        case damagedFile
+        /// The device is locked, which it must not be for this.
+        case locked
         /// Others may enter a folder that holds other things than a device.
         case exposedFolder
         /// A file or folder could not be made; the system's error number.
@@ -32,11 +36,14 @@ package struct DeviceError: Error, Sendable {
     package let path: String
     /// The same in words for a human, without a full stop.
     package let reason: String
+    /// What to do about it, where that is known.
+    package let hint: String?
 
-    init(_ code: Code, path: String, _ reason: String) {
+    init(_ code: Code, path: String, _ reason: String, hint: String? = nil) {
         self.code = code
         self.path = path
         self.reason = reason
+        self.hint = hint
     }
 
     static func cannotCreate(_ path: String, errno code: Int32) -> DeviceError {

@@ -92,7 +92,9 @@ extension Keychain {
         guard app.accessGroups.contains(accessGroup) else {
             throw KeychainError(
                 .missingEntitlement,
-                "\(app.bundleIdentifier) is not entitled to the key-chain group \(accessGroup)")
+                "\(app.bundleIdentifier) is not entitled to the key-chain group \(accessGroup)",
+                hint: app.hint(missing: accessGroup, in: \.keychainAccessGroups)
+                    ?? app.hint(missing: accessGroup, in: \.applicationGroups))
         }
         return accessGroup
     }

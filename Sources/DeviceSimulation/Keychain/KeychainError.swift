@@ -60,12 +60,15 @@ package struct KeychainError: Error, Sendable {
     package let code: Code
     /// The same in words for a human, without a full stop and without any item's contents.
     package let reason: String
+    /// What to do about it, where that is known.
+    package let hint: String?
     /// What caused it, where something else did.
     package let cause: (any Error)?
 
-    init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {
+    init(_ code: Code, _ reason: String, hint: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.reason = reason
+        self.hint = hint
         self.cause = cause
     }
 

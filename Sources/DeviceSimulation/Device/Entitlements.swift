@@ -1,0 +1,80 @@
+internal import Foundation
+
+/// What an app may reach beyond its own: the entitlements that its signature carries.
+package struct Entitlements: Sendable, Hashable {
+    /// `keychain-access-groups`: key-chain groups, each with a team identifier in front. The first is where
+    /// items go that name no group.
+    package var keychainAccessGroups: [String]
+    /// `com.apple.security.application-groups`: groups of apps that share a container.
+    package var applicationGroups: [String]
+
+    /// Entitlements to the given groups.
+    package init(keychainAccessGroups: [String] = [], applicationGroups: [String] = []) {
+        self.keychainAccessGroups = keychainAccessGroups
+        self.applicationGroups = applicationGroups
+    }
+
+    /// The key-chain group of the keys that stay with their provider and are used through it.
+    package static let tokenGroup = "com.apple.token"
+
+    /// Whether the app may use other apps' keys through the system's tokens.
+    package var mayUseTokens: Bool { keychainAccessGroups.contains(Self.tokenGroup) }
+}
+
+extension Entitlements: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case keychainAccessGroups = "keychain-access-groups"
+        case applicationGroups = "com.apple.security.application-groups"
+    }
+
+    /// Takes the lists that are there; entitlements of other kinds are passed over.
+    package init(from decoder: any Decoder) throws {
+        let lists = try decoder.container(keyedBy: CodingKeys.self)
+        func list(_ key: CodingKeys) throws -> [String] {
+            let names = try lists.decodeIfPresent([String].self, forKey: key) ?? []
+            guard names.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(0) }) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: lists, debugDescription: "a group has no name")
+            }
+            return names
+        }
+        self.init(
+            keychainAccessGroups: try list(.keychainAccessGroups),
+            applicationGroups: try list(.applicationGroups))
+    }
+
+    /// Gives the lists that are not empty.
+    package func encode(to encoder: any Encoder) throws {
+        var lists = encoder.container(keyedBy: CodingKeys.self)
+        for (key, names) in [
+            (CodingKeys.keychainAccessGroups, keychainAccessGroups), (.applicationGroups, applicationGroups),
+        ] where !names.isEmpty {
+            try lists.encode(names, forKey: key)
+        }
+    }
+
+    /// The entitlements that the property list `plist` names, as an app's signature carries them.
+    ///
+    /// - Throws: `DeviceError`: `.damagedFile` when it is no property list, or a list of groups is none of
+    ///   names.
+    package init(plist: [UInt8]) throws(DeviceError) {
+        do {
+            self = try PropertyListDecoder().decode(Entitlements.self, from: Data(plist))
+        } catch {
+            throw DeviceError(.damagedFile, path: "", "the entitlements are no property list of groups")
+        }
+    }
+
+    /// The same as an XML property list, as codesign(1) takes it.
+    ///
+    /// - Throws: `DeviceError`: `.damagedFile` when a name cannot stand in one.
+    package func plist() throws(DeviceError) -> [UInt8] {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .xml
+        do {
+            return [UInt8](try encoder.encode(self))
+        } catch {
+            throw DeviceError(.damagedFile, path: "", "the entitlements cannot be written: \(error)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Apps, their extensions and their entitlements")
+struct AppTests {
+    private let scratch: Scratch
+    private let device: Device
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+    }
+
+    @Test("The provider's three members share a key-chain group and an application group")
+    func members() throws {
+        let members = [App.provider, .providerFiles, .providerInterface]
+        #expect(members.map(\.kind) == App.Kind.allCases)
+        #expect(Set(members.map(\.bundleIdentifier)).count == 3)
+        #expect(Set(members.map(\.applicationIdentifier)).count == 3)
+        let identifier = App.provider.bundleIdentifier
+        for member in members {
+            #expect(member.bundleIdentifier.hasPrefix(identifier))
+            #expect(member.teamIdentifier == App.provider.teamIdentifier)
+        }
+        try Keychain(device: device, app: members[0])
+            .setPassword(SecretBytes(utf8: "shared"), service: "s", account: "a")
+        for member in members {
+            let keychain = try Keychain(device: device, app: member)
+            #expect(try keychain.password(service: "s", account: "a")?.plain == "shared")
+            let folder = try device.groupContainer(
+                App.provider.entitlements.applicationGroups[0], for: member)
+            #expect(folder.hasPrefix(device.folder))
+        }
+        #expect(App.consumer.teamIdentifier != App.provider.teamIdentifier)
+        #expect(Set(App.consumer.accessGroups).isDisjoint(with: members.flatMap(\.accessGroups)))
+    }
+
+    @Test("A group that was given to the app and forgotten on the extension says just that")
+    func forgottenOnExtension() throws {
+        let keychainGroup = App.provider.accessGroups[0]
+        let group = App.provider.entitlements.applicationGroups[0]
+        let forgetful = App.provider.member(.fileProvider, name: "files", entitlements: Entitlements())
+        let keychain = try Keychain(device: device, app: forgetful)
+        for group in [keychainGroup, group] {
+            let error = #expect(throws: KeychainError.self) {
+                try keychain.password(service: "s", account: "a", accessGroup: group)
+            }
+            #expect(error?.code == .missingEntitlement && error?.code.status == -34018)
+            #expect(
+                error?.hint
+                    == "its app has this entitlement; an extension needs it in its own entitlements too")
+        }
+        let error = #expect(throws: DeviceError.self) { try device.groupContainer(group, for: forgetful) }
+        #expect(error?.code == .missingEntitlement(group) && error?.hint != nil)
+    }
+
+    @Test("A group that neither app nor extension has brings no such hint")
+    func foreignGroup() throws {
+        for app in [App.provider, .providerFiles] {
+            let error = #expect(throws: KeychainError.self) {
+                try Keychain(device: device, app: app).identities(accessGroup: App.consumer.accessGroups[0])
+            }
+            #expect(error?.code == .missingEntitlement && error?.hint == nil)
+        }
+    }
+
+    @Test("Entitlements are read from a property list as an app's signature carries them")
+    func plist() throws {
+        let text = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict>
+            <key>get-task-allow</key><true/>
+            <key>keychain-access-groups</key><array><string>T.a</string><string>com.apple.token</string></array>
+            <key>com.apple.security.application-groups</key><array><string>group.a</string></array>
+            </dict></plist>
+            """
+        let entitlements = try Entitlements(plist: Array(text.utf8))
+        #expect(
+            entitlements
+                == Entitlements(
+                    keychainAccessGroups: ["T.a", "com.apple.token"], applicationGroups: ["group.a"]))
+        #expect(entitlements.mayUseTokens && !App.consumer.entitlements.mayUseTokens)
+        for entitlements in [entitlements, Entitlements(), App.provider.entitlements] {
+            #expect(try Entitlements(plist: entitlements.plist()) == entitlements)
+        }
+    }
+
+    @Test(
+        "What is no list of groups is refused",
+        arguments: [
+            "", "nonsense", "<plist><array/></plist>",
+            "<plist><dict><key>keychain-access-groups</key><string>a</string></dict></plist>",
+            "<plist><dict><key>keychain-access-groups</key><array><true/></array></dict></plist>",
+            "<plist><dict><key>keychain-access-groups</key><array><string></string></array></dict></plist>",
+        ])
+    func badPlist(text: String) {
+        #expect(throws: DeviceError(.damagedFile, path: "", "")) {
+            try Entitlements(plist: Array(text.utf8))
+        }
+    }
+}
