@@ -31,10 +31,38 @@ package enum Accessibility: String, Sendable, Hashable, CaseIterable {
     }
 }
 
+extension Accessibility {
+    /// Whether a secret of this kind may be read, added or changed while the device is in `state`.
+    package func isAvailable(in state: DeviceState) -> Bool {
+        switch self {
+        case .whenPasscodeSetThisDeviceOnly: state.hasPasscode && state.lock == .unlocked
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly: state.lock == .unlocked
+        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly: state.lock != .beforeFirstUnlock
+        case .always, .alwaysThisDeviceOnly: true
+        }
+    }
+
+    /// Whether an item of this kind stays behind when a backup goes to another device.
+    package var isThisDeviceOnly: Bool {
+        switch self {
+        case .whenUnlocked, .afterFirstUnlock, .always: false
+        case .whenPasscodeSetThisDeviceOnly, .whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly,
+            .alwaysThisDeviceOnly:
+            true
+        }
+    }
+}
+
 /// What kind of thing an item is (`kSecClass`), with Apple's values.
 package enum ItemClass: String, Sendable, Hashable, CaseIterable {
     /// A certificate with its private key.
     case identity = "idnt"
     /// A secret under a service and an account.
     case genericPassword = "genp"
+    /// A secret under a server and an account.
+    case internetPassword = "inet"
+    /// A certificate without its key.
+    case certificate = "cert"
+    /// A key without its certificate.
+    case key = "keys"
 }

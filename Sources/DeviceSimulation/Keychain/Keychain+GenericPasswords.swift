@@ -6,24 +6,28 @@ extension Keychain {
     ///
     /// Where several of the app's groups have one, the first group's counts.
     ///
-    /// - Throws: `KeychainError`: `.decode` when the item was altered.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps it closed, `.decode`
+    ///   when it was altered.
     package func password(
         service: String, account: String, accessGroup: String? = nil
     ) throws(KeychainError) -> SecretBytes? {
         let groups = try searched(accessGroup)
+        let state = try deviceState()
         return try store.read { database in
-            try password(service: service, account: account, groups: groups, in: database)
+            try password(service: service, account: account, groups: groups, state: state, in: database)
         }
     }
 
     /// Keeps the password of `account` at `service`, in place of the one that the group has.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state allows no secret of this
+    ///   accessibility.
     package func setPassword(
         _ password: SecretBytes, service: String, account: String,
         accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly, accessGroup: String? = nil
     ) throws(KeychainError) {
         let group = try target(accessGroup)
+        try Self.check(accessibility, isAvailableIn: try deviceState())
         try store.write { database in
             // A new row, not a changed one: an id never stands for two secrets.
             _ = try deletePassword(service: service, account: account, group: group, in: database)
@@ -64,8 +68,12 @@ extension Keychain {
         if let password = try password(service: service, account: account, accessGroup: accessGroup) {
             return password
         }
+        let state = try deviceState()
+        try Self.check(accessibility, isAvailableIn: state)
         return try store.write { database in
-            if let made = try password(service: service, account: account, groups: groups, in: database) {
+            if let made = try password(
+                service: service, account: account, groups: groups, state: state, in: database)
+            {
                 return made
             }
             let password = try make()
@@ -79,7 +87,7 @@ extension Keychain {
 
 extension Keychain {
     private func password(
-        service: String, account: String, groups: [String], in database: Database
+        service: String, account: String, groups: [String], state: DeviceState, in database: Database
     ) throws -> SecretBytes? {
         guard Self.isPossible(service), Self.isPossible(account) else { return nil }
         let statement = try database.cachedStatement(
@@ -89,7 +97,7 @@ extension Keychain {
                 """)
         for group in groups {
             if let row = try Row.fetchOne(statement, arguments: [group, service, account]) {
-                return try KeychainRecord.secret(row, key: store.key).secret
+                return try open(row, in: state).secret
             }
         }
         return nil

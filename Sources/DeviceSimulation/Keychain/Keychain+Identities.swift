@@ -5,7 +5,8 @@ package import OpenSSL
 extension Keychain {
     /// Adds one identity.
     ///
-    /// - Throws: `KeychainError`: `.duplicateItem` when its group has an identity of that label.
+    /// - Throws: `KeychainError`: `.duplicateItem` when its group has an identity of that label,
+    ///   `.interactionNotAllowed` while the device's state allows no key of its accessibility.
     @discardableResult
     package func add(_ identity: NewIdentity) throws(KeychainError) -> IdentityAttributes {
         guard let result = try add([identity]).first else {
@@ -24,6 +25,7 @@ extension Keychain {
         _ identities: [NewIdentity]
     ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
         guard !identities.isEmpty else { return [] }
+        let state = try deviceState()
         return try store.write { database in
             let firstID = try KeychainRecord.reserveIDs(identities.count, in: database)
             var changed: Set<String> = []
@@ -32,6 +34,7 @@ extension Keychain {
             for (index, identity) in identities.enumerated() {
                 let record: KeychainRecord
                 do throws(KeychainError) {
+                    try Self.check(identity.accessibility, isAvailableIn: state)
                     record = try self.record(identity, id: firstID + Int64(index))
                 } catch {
                     results.append(.failure(error))
@@ -95,13 +98,14 @@ extension Keychain {
 
     /// The identity called `label` with its key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none, `.decode` when any part of it was
-    ///   altered.
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none, `.interactionNotAllowed` while the
+    ///   device's state keeps the key closed, `.decode` when any part of it was altered.
     package func openIdentity(
         label: String, accessGroup: String? = nil
     ) throws(KeychainError) -> OpenedIdentity {
-        try identityRow(label, accessGroup: accessGroup) { row in
-            let (record, secret) = try KeychainRecord.secret(row, key: store.key)
+        let state = try deviceState()
+        return try identityRow(label, accessGroup: accessGroup) { row in
+            let (record, secret) = try open(row, in: state)
             return OpenedIdentity(record: try IdentityRecord(record), privateKey: secret)
         }
     }
@@ -220,11 +224,9 @@ extension IdentityAttributes {
         id: Int64, label: String, accessGroup: String, accessible: String, applicationTag: [UInt8],
         notBefore: Int64
     ) throws(KeychainError) {
-        guard let accessibility = Accessibility(rawValue: accessible) else {
-            throw KeychainError(.decode, "item \(id) of the key chain has no known accessibility")
-        }
         self.init(
-            id: id, label: label, accessGroup: accessGroup, accessibility: accessibility,
+            id: id, label: label, accessGroup: accessGroup,
+            accessibility: try KeychainRecord.accessibility(accessible, id: id),
             applicationTag: applicationTag, notBefore: Date(timeIntervalSince1970: Double(notBefore)))
     }
 }

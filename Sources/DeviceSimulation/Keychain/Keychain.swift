@@ -5,8 +5,9 @@ internal import OpenSSL
 ///
 /// An app sees the items of its own access groups and never another's: a search that names no group covers
 /// all of the app's, and naming a group without the entitlement is an error, never an empty answer. Calls
-/// block until the disk has what was written. A value that may be used from several threads at once;
-/// every value holds a connection to the database, so make one and keep it.
+/// block until the disk has what was written. While the device's state keeps a secret closed, what is known
+/// of the item besides may still be seen, and the item be deleted. A value that may be used from several
+/// threads at once; every value holds a connection to the database, so make one and keep it.
 ///
 /// Plain Linux isolates users, not apps: another program of the same user can read the files.
 package struct Keychain: Sendable {
@@ -14,6 +15,7 @@ package struct Keychain: Sendable {
     package let app: App
 
     let store: KeychainStore
+    private let device: Device
 
     /// Opens the key chain of `device` for `app`, and makes it on first use.
     ///
@@ -24,6 +26,7 @@ package struct Keychain: Sendable {
 
     init(device: Device, app: App, newMasterKey: () -> SecretBytes) throws(KeychainError) {
         self.app = app
+        self.device = device
         guard app.accessGroups.allSatisfy(Self.isPossible) else {
             throw KeychainError(.param, "an access group of \(app.bundleIdentifier) contains NUL")
         }
@@ -97,6 +100,37 @@ extension Keychain {
                     ?? app.hint(missing: accessGroup, in: \.applicationGroups))
         }
         return accessGroup
+    }
+
+    /// The state that decides which secrets are open.
+    func deviceState() throws(KeychainError) -> DeviceState {
+        do {
+            return try device.state()
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Refuses to touch a secret that the device's state keeps closed.
+    static func check(
+        _ accessibility: Accessibility, isAvailableIn state: DeviceState
+    ) throws(KeychainError) {
+        guard !accessibility.isAvailable(in: state) else { return }
+        let hint =
+            accessibility == .whenPasscodeSetThisDeviceOnly && !state.hasPasscode
+            ? "such an item needs a passcode" : "unlock the device"
+        throw KeychainError(
+            .interactionNotAllowed, "the device is \(state.words), and the item is \(accessibility.name)",
+            hint: hint)
+    }
+
+    /// The record and the secret of a row, unless `state` keeps it closed.
+    func open(
+        _ row: Row, in state: DeviceState
+    ) throws -> (record: KeychainRecord, secret: SecretBytes) {
+        let record = try KeychainRecord(row: row)
+        try Self.check(record.accessibility(), isAvailableIn: state)
+        return try KeychainRecord.secret(row, key: store.key)
     }
 
     /// Refuses texts that the database would cut short, and anything too large to be meant.

@@ -32,6 +32,13 @@ struct KeychainRecord {
         INSERT INTO sequence VALUES ('item', 0);
         """
 
+    /// What makes an item of the later classes one of its kind in its group.
+    static let schemaOfMoreClasses = """
+        CREATE UNIQUE INDEX internetPasswordKey ON item (accessGroup, service, account) WHERE class = 'inet';
+        CREATE UNIQUE INDEX certificateKey ON item (accessGroup, label) WHERE class = 'cert';
+        CREATE UNIQUE INDEX keyKey ON item (accessGroup, label, applicationTag) WHERE class = 'keys';
+        """
+
     /// How the attributes are bound; part of what is bound.
     static let currentVersion: Int64 = 1
 
@@ -97,6 +104,23 @@ extension KeychainRecord {
         applicationTag = [UInt8](try Self.value(row, 8) as Data)
         notBefore = try Self.value(row, 9)
         certificate = [UInt8](try Self.value(row, 10) as Data)
+    }
+
+    /// The record's accessibility.
+    ///
+    /// - Throws: `KeychainError.Code.decode` when it names none.
+    func accessibility() throws(KeychainError) -> Accessibility {
+        try Self.accessibility(accessible, id: id)
+    }
+
+    /// The accessibility that `accessible` of the item `id` names.
+    ///
+    /// - Throws: `KeychainError.Code.decode` when it names none.
+    static func accessibility(_ accessible: String, id: Int64) throws(KeychainError) -> Accessibility {
+        guard let accessibility = Accessibility(rawValue: accessible) else {
+            throw KeychainError(.decode, "item \(id) of the key chain has no known accessibility")
+        }
+        return accessibility
     }
 
     /// The value at `index` of a row whose first column is the id.

@@ -103,6 +103,9 @@ struct KeychainStore: Sendable {
         migrator.registerMigration("1 items") { database in
             try database.execute(sql: KeychainRecord.schema)
         }
+        migrator.registerMigration("2 more classes") { database in
+            try database.execute(sql: KeychainRecord.schemaOfMoreClasses)
+        }
         let (isComplete, isSuperseded) = try queue.read { database in
             (try migrator.hasCompletedMigrations(database), try migrator.hasBeenSuperseded(database))
         }
@@ -114,6 +117,22 @@ struct KeychainStore: Sendable {
 }
 
 extension KeychainStore {
+    /// Deletes, of all apps, the items that are kept only while there is a passcode.
+    static func removeItemsThatNeedPasscode(of device: Device) throws(KeychainError) {
+        let store: KeychainStore
+        do {
+            store = try KeychainStore(device: device, newMasterKey: MasterKey.random)
+        } catch {
+            throw KeychainError(error)
+        }
+        try store.write { database in
+            let groups = try String.fetchSet(
+                database, sql: "DELETE FROM item WHERE accessible = ? RETURNING accessGroup",
+                arguments: [Accessibility.whenPasscodeSetThisDeviceOnly.rawValue])
+            try KeychainRecord.countChange(of: groups, in: database)
+        }
+    }
+
     /// Reads within one transaction.
     func read<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
         do {

@@ -1,0 +1,203 @@
+internal import Foundation
+internal import GRDB
+internal import OpenSSL
+
+extension Keychain {
+    /// Adds an item.
+    ///
+    /// - Throws: `KeychainError`: `.duplicateItem` when its group has one of the same class and names,
+    ///   `.interactionNotAllowed` while the device's state allows no secret of its accessibility.
+    /// - Returns: its reference.
+    @discardableResult
+    package func add(_ item: NewItem) throws(KeychainError) -> Int64 {
+        let group = try target(item.accessGroup)
+        try Self.check(item.accessibility, isAvailableIn: try deviceState())
+        let record = KeychainRecord(
+            id: 0, itemClass: item.itemClass.rawValue, accessGroup: group,
+            accessible: item.accessibility.rawValue, label: item.attributes.label,
+            service: item.attributes.service, account: item.attributes.account,
+            applicationTag: item.attributes.applicationTag, certificate: item.certificate)
+        try Self.check(record, secret: item.secret)
+        return try store.write { database in
+            var record = record
+            record.id = try KeychainRecord.reserveIDs(1, in: database)
+            try insert(record, item.secret, in: database)
+            try KeychainRecord.countChange(of: [group], in: database)
+            return record.id
+        }
+    }
+
+    /// The items that `query` means, group by group in the app's order, in each in the order they were added.
+    ///
+    /// - Parameters:
+    ///   - limit: the most to give.
+    ///   - returnsData: whether their secrets are wanted. Without them nothing of an item is opened, so that
+    ///     altered attributes are not noticed.
+    /// - Throws: `KeychainError`: `.itemNotFound` when there is none; when secrets are wanted,
+    ///   `.interactionNotAllowed` while the device's state keeps one of them closed, `.decode` when one was
+    ///   altered.
+    package func copyMatching(
+        _ query: KeychainQuery, limit: Int = 1, returnsData: Bool = false
+    ) throws(KeychainError) -> [KeychainItem] {
+        let groups = try searched(query.accessGroup)
+        let state = try deviceState()
+        return try store.read { database in
+            var items: [KeychainItem] = []
+            try forEach(query, groups: groups, limit: limit, in: database) { row in
+                let record: KeychainRecord
+                var data: SecretBytes?
+                if returnsData {
+                    (record, data) = try open(row, in: state)
+                } else {
+                    record = try KeychainRecord(row: row)
+                }
+                items.append(try KeychainItem(record, data: data))
+            }
+            guard !items.isEmpty else { throw Self.nothingFound(query) }
+            return items
+        }
+    }
+
+    /// Changes every item that `query` means, all or none.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` when there is none, `.duplicateItem` when one would be as
+    ///   another is, `.interactionNotAllowed` while the device's state keeps one closed, before the change or
+    ///   after it, `.missingEntitlement` for another app's group.
+    /// - Returns: how many there were.
+    @discardableResult
+    package func update(
+        _ query: KeychainQuery, _ change: KeychainChange
+    ) throws(KeychainError) -> Int {
+        let groups = try searched(query.accessGroup)
+        let newGroup: String? = if let group = change.accessGroup { try target(group) } else { nil }
+        let state = try deviceState()
+        return try store.write { database in
+            var changed: [(KeychainRecord, SecretBytes)] = []
+            var touched: Set<String> = []
+            try forEach(query, groups: groups, in: database) { row in
+                let (old, secret) = try open(row, in: state)
+                let new = change.applied(to: old, accessGroup: newGroup)
+                try Self.check(new.accessibility(), isAvailableIn: state)
+                try Self.check(new, secret: change.data ?? secret)
+                touched.formUnion([old.accessGroup, new.accessGroup])
+                changed.append((new, change.data ?? secret))
+            }
+            guard !changed.isEmpty else { throw Self.nothingFound(query) }
+            // All go before any comes back, so that two may swap what names them.
+            for (record, _) in changed { try delete(id: record.id, in: database) }
+            for (var record, secret) in changed {
+                // An id never stands for two secrets.
+                if change.data != nil { record.id = try KeychainRecord.reserveIDs(1, in: database) }
+                try insert(record, secret, in: database)
+            }
+            try KeychainRecord.countChange(of: touched, in: database)
+            return changed.count
+        }
+    }
+
+    /// Deletes every item that `query` means, whatever the device's state.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` when there is none.
+    /// - Returns: how many there were.
+    @discardableResult
+    package func delete(_ query: KeychainQuery) throws(KeychainError) -> Int {
+        let groups = try searched(query.accessGroup)
+        return try store.write { database in
+            var found: [(id: Int64, group: String)] = []
+            try forEach(query, groups: groups, in: database) { row in
+                found.append((try KeychainRecord.value(row, 0), try KeychainRecord.value(row, 3)))
+            }
+            guard !found.isEmpty else { throw Self.nothingFound(query) }
+            for item in found { try delete(id: item.id, in: database) }
+            try KeychainRecord.countChange(of: Set(found.map(\.group)), in: database)
+            return found.count
+        }
+    }
+}
+
+extension Keychain {
+    private static func nothingFound(_ query: KeychainQuery) -> KeychainError {
+        KeychainError(.itemNotFound, "the key chain holds no such item of class \(query.itemClass.rawValue)")
+    }
+
+    private static func check(_ record: KeychainRecord, secret: SecretBytes) throws(KeychainError) {
+        try check(
+            texts: [record.label, record.service, record.account],
+            sizes: [record.certificate.count, record.applicationTag.count, secret.count])
+    }
+
+    private func insert(_ record: KeychainRecord, _ secret: SecretBytes, in database: Database) throws {
+        guard try record.insert(secret, into: database, key: store.key) else {
+            throw KeychainError(.duplicateItem, "the key chain already holds such an item")
+        }
+    }
+
+    private func delete(id: Int64, in database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM item WHERE id = ?").execute(arguments: [id])
+    }
+
+    private func forEach(
+        _ query: KeychainQuery, groups: [String], limit: Int = .max, in database: Database,
+        _ body: (Row) throws -> Void
+    ) throws {
+        var conditions = "accessGroup = ? AND class = '\(query.itemClass.rawValue)'"
+        var arguments: [any DatabaseValueConvertible] = []
+        for (column, text) in [
+            ("label", query.label), ("service", query.service), ("account", query.account),
+            ("accessible", query.accessibility?.rawValue),
+        ] {
+            guard let text else { continue }
+            guard Self.isPossible(text) else { return }
+            conditions += " AND \(column) = ?"
+            arguments.append(text)
+        }
+        if let tag = query.applicationTag {
+            conditions += " AND applicationTag = ?"
+            arguments.append(Data(tag))
+        }
+        if let reference = query.reference {
+            conditions += " AND id = ?"
+            arguments.append(reference)
+        }
+        // The class stands in the text, and not as an argument, for the sake of the partial indexes.
+        let statement = try database.cachedStatement(
+            sql: "SELECT \(KeychainRecord.columns), sealed FROM item WHERE \(conditions) ORDER BY id LIMIT ?")
+        var rest = max(limit, 0)
+        for group in groups {
+            let cursor = try Row.fetchCursor(
+                statement, arguments: StatementArguments([group] + arguments + [rest]))
+            while let row = try cursor.next() {
+                try body(row)
+                rest -= 1
+            }
+        }
+    }
+}
+
+extension KeychainItem {
+    fileprivate init(_ record: KeychainRecord, data: SecretBytes?) throws(KeychainError) {
+        guard let itemClass = ItemClass(rawValue: record.itemClass) else {
+            throw KeychainError(.decode, "item \(record.id) of the key chain is of no known class")
+        }
+        self.init(
+            reference: record.id, itemClass: itemClass,
+            attributes: KeychainAttributes(
+                label: record.label, service: record.service, account: record.account,
+                applicationTag: record.applicationTag),
+            accessibility: try record.accessibility(), accessGroup: record.accessGroup,
+            certificate: record.certificate, data: data)
+    }
+}
+
+extension KeychainChange {
+    fileprivate func applied(to old: KeychainRecord, accessGroup: String?) -> KeychainRecord {
+        var record = old
+        record.label = label ?? record.label
+        record.service = service ?? record.service
+        record.account = account ?? record.account
+        record.applicationTag = applicationTag ?? record.applicationTag
+        record.accessible = accessibility?.rawValue ?? record.accessible
+        record.accessGroup = accessGroup ?? record.accessGroup
+        return record
+    }
+}

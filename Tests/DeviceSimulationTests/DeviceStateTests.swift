@@ -1,0 +1,258 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("The device's state")
+struct DeviceStateTests {
+    private let scratch: Scratch
+    private let device: Device
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+    }
+
+    /// Leads a new device into a state.
+    static func bring(_ device: Device, to state: DeviceState) throws {
+        try device.setPasscode()
+        try device.unlock()
+        switch state {
+        case .withoutPasscode: try device.removePasscode()
+        case DeviceState(lock: .locked): try device.lock()
+        case DeviceState(lock: .beforeFirstUnlock): try device.restart()
+        default: break
+        }
+        try #require(try device.state() == state)
+    }
+
+    @Test("A new device has a passcode and is unlocked")
+    func new() throws {
+        #expect(try device.state() == DeviceState(lock: .unlocked))
+        #expect(try device.state().hasPasscode)
+    }
+
+    @Test(
+        "Every act in every state leads where it does on a device, and stays there",
+        arguments: [
+            ("unlocked", "unlocked locked before-first-unlock unlocked no-passcode"),
+            ("locked", "unlocked locked before-first-unlock locked -"),
+            ("before-first-unlock", "unlocked before-first-unlock before-first-unlock before-first-unlock -"),
+            ("no-passcode", "no-passcode no-passcode no-passcode unlocked no-passcode"),
+        ])
+    func transitions(from: String, to: String) throws {
+        let start = try #require(DeviceState(from))
+        let acts: [(Device) throws -> Void] = [
+            { try $0.unlock() }, { try $0.lock() }, { try $0.restart() }, { try $0.setPasscode() },
+            { try $0.removePasscode() },
+        ]
+        for (act, expected) in zip(acts, to.split(separator: " ")) {
+            try Self.bring(device, to: start)
+            if expected == "-" {
+                #expect(throws: DeviceError(.locked, path: "", "")) { try act(device) }
+                #expect(try device.state() == start)
+            } else {
+                try act(device)
+                #expect(try Device(folder: device.folder).state().description == expected)
+            }
+        }
+    }
+
+    @Test("States are told apart by a word each")
+    func words() {
+        #expect(
+            DeviceState.all.map(\.description) == [
+                "before-first-unlock", "locked", "unlocked", "no-passcode",
+            ])
+        for state in DeviceState.all { #expect(DeviceState(state.description) == state) }
+    }
+
+    @Test(
+        "A state that nobody wrote is an error, and opens nothing",
+        arguments: ["", "unlocked", "open\n", "unlocked\n\n"])
+    func damaged(text: String) throws {
+        let keychain = try Keychain(device: device, app: .provider)
+        try keychain.setPassword(SecretBytes(utf8: "p"), service: "s", account: "a")
+        try AtomicFile.write(Array(text.utf8), to: device.folder + "/state")
+        #expect(throws: DeviceError(.damagedFile, path: "", "")) { try device.state() }
+        let error = #expect(throws: KeychainError.self) {
+            try keychain.password(service: "s", account: "a")
+        }
+        #expect((error?.cause as? DeviceError)?.code == .damagedFile)
+    }
+
+    @Test("Removing the passcode deletes, of every app, what is kept only while there is one")
+    func passcodeRemoval() throws {
+        let apps = [App.provider, .consumer]
+        for app in apps {
+            let keychain = try Keychain(device: device, app: app)
+            for accessibility in Accessibility.allCases {
+                try keychain.setPassword(
+                    SecretBytes(utf8: "p"), service: "s", account: accessibility.rawValue,
+                    accessibility: accessibility)
+            }
+        }
+        let counts = try apps.map { try Keychain(device: device, app: $0).changeCount() }
+        try device.removePasscode()
+        try device.setPasscode()
+        for (app, count) in zip(apps, counts) {
+            let keychain = try Keychain(device: device, app: app)
+            for accessibility in Accessibility.allCases {
+                let password = try keychain.password(service: "s", account: accessibility.rawValue)
+                #expect((password == nil) == (accessibility == .whenPasscodeSetThisDeviceOnly))
+            }
+            #expect(try keychain.changeCount() == count + 1)
+        }
+    }
+}
+
+@Suite("Secrets and the device's state")
+struct AccessibilityTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let keychain: Keychain
+    private static let passcodeOnly = Accessibility.whenPasscodeSetThisDeviceOnly
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        keychain = try Keychain(device: device, app: .provider)
+    }
+
+    /// Apple's table, in the words of `Accessibility.rawValue`: which classes are open in a state.
+    private static let open: [String: Set<String>] = [
+        "before-first-unlock": ["dk", "dku"], "locked": ["dk", "dku", "ck", "cku"],
+        "unlocked": ["dk", "dku", "ck", "cku", "ak", "aku", "akpu"],
+        "no-passcode": ["dk", "dku", "ck", "cku", "ak", "aku"],
+    ]
+
+    /// Every use of a secret, tried on an item that is there (`s`, `old`).
+    enum Operation: String, CaseIterable {
+        case read, copyData, copyAttributes, add, addGeneric, set, update, updateFrom, delete
+        case readKey, listIdentities, addIdentity
+
+        /// Whether it takes the secret's class to be open.
+        var needsSecret: Bool {
+            ![.copyAttributes, .delete, .listIdentities].contains(self)
+        }
+
+        func run(_ keychain: Keychain, _ accessibility: Accessibility) throws {
+            let secret = SecretBytes(utf8: "new")
+            let query = KeychainQuery(.genericPassword, service: "s", account: "old")
+            switch self {
+            case .read: #expect(try keychain.password(service: "s", account: "old")?.plain == "old")
+            case .copyData:
+                #expect(try keychain.copyMatching(query, returnsData: true)[0].data?.plain == "old")
+            case .copyAttributes: #expect(try keychain.copyMatching(query)[0].accessibility == accessibility)
+            case .add:
+                try keychain.add(
+                    .key(secret, label: "new").with(accessibility: accessibility))
+            case .addGeneric:
+                _ = try keychain.createOrReadPassword(
+                    service: "s", account: "new", accessibility: accessibility, make: { secret })
+            case .set:
+                try keychain.setPassword(
+                    secret, service: "s", account: "old", accessibility: accessibility)
+            case .update: try keychain.update(query, KeychainChange(data: secret))
+            case .updateFrom: try keychain.update(query, KeychainChange(accessibility: .always))
+            case .delete: try keychain.delete(query)
+            case .readKey: _ = try keychain.privateKey(label: "old")
+            case .listIdentities: #expect(try keychain.identities().map(\.label) == ["old"])
+            case .addIdentity:
+                var identity = NewIdentity.sample("new")
+                identity.accessibility = accessibility
+                try keychain.add(identity)
+            }
+        }
+    }
+
+    @Test(
+        "Each class is open in the states Apple says, for every operation, and in no other",
+        arguments: Accessibility.allCases, DeviceState.all)
+    func table(accessibility: Accessibility, state: DeviceState) throws {
+        let isOpen = try #require(Self.open[state.description]).contains(accessibility.rawValue)
+        #expect(accessibility.isAvailable(in: state) == isOpen)
+        for operation in Operation.allCases {
+            try DeviceStateTests.bring(device, to: .new)
+            try keychain.removeAll()
+            try keychain.setPassword(
+                SecretBytes(utf8: "old"), service: "s", account: "old", accessibility: accessibility)
+            var identity = NewIdentity.sample("old")
+            identity.accessibility = accessibility
+            try keychain.add(identity)
+            try DeviceStateTests.bring(device, to: state)
+            // Those went with the passcode; what is there of them can only be added.
+            let isGone = accessibility == Self.passcodeOnly && state == .withoutPasscode
+            let isAdding = [.add, .addGeneric, .set, .addIdentity].contains(operation)
+            if isGone && !isAdding { continue }
+            if isOpen || !operation.needsSecret {
+                #expect(throws: Never.self, "\(operation)") { try operation.run(keychain, accessibility) }
+            } else {
+                let count = try keychain.changeCount()
+                #expect(throws: KeychainError(.interactionNotAllowed, ""), "\(operation)") {
+                    try operation.run(keychain, accessibility)
+                }
+                #expect(try keychain.changeCount() == count)
+            }
+        }
+    }
+
+    @Test("An item cannot be changed to a class that is closed")
+    func updateToClosed() throws {
+        try keychain.add(
+            .genericPassword(SecretBytes(utf8: "p"), service: "s", account: "a").with(accessibility: .always))
+        try device.lock()
+        let query = KeychainQuery(.genericPassword, account: "a")
+        for accessibility in Accessibility.allCases {
+            let isOpen = accessibility.isAvailable(in: try device.state())
+            if isOpen {
+                #expect(try keychain.update(query, KeychainChange(accessibility: accessibility)) == 1)
+            } else {
+                #expect(throws: KeychainError(.interactionNotAllowed, "")) {
+                    try keychain.update(query, KeychainChange(accessibility: accessibility))
+                }
+            }
+        }
+    }
+
+    @Test("The error says what to do")
+    func hint() throws {
+        try keychain.setPassword(
+            SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .whenUnlocked)
+        try device.lock()
+        let error = #expect(throws: KeychainError.self) { try keychain.password(service: "s", account: "a") }
+        #expect(
+            error?.description
+                == "the device is locked, and the item is WhenUnlocked (errSecInteractionNotAllowed, -25308)")
+        #expect(error?.hint == "unlock the device")
+    }
+
+    @Test("A backup brings to another device what may leave its own")
+    func backup() throws {
+        for accessibility in Accessibility.allCases {
+            try keychain.setPassword(
+                SecretBytes(utf8: accessibility.name), service: "s", account: accessibility.rawValue,
+                accessibility: accessibility)
+        }
+        let other = try Device(folder: scratch.path("other"))
+        let restored = try Keychain(device: other, app: .provider)
+        try restored.setPassword(
+            SecretBytes(utf8: "there before"), service: "s", account: "ak", accessibility: .whenUnlocked)
+        try device.lock()
+        #expect(throws: DeviceError(.locked, path: "", "")) { try other.restoreKeychain(from: device) }
+        try device.unlock()
+        let count = try other.restoreKeychain(from: device)
+        #expect(count.restored == 2 && count.left == 5)
+        for accessibility in Accessibility.allCases {
+            let password = try restored.password(service: "s", account: accessibility.rawValue)?.plain
+            switch accessibility {
+            case .whenUnlocked: #expect(password == "there before")
+            case .afterFirstUnlock, .always: #expect(password == accessibility.name)
+            default: #expect(password == nil)
+            }
+            #expect(try keychain.password(service: "s", account: accessibility.rawValue) != nil)
+        }
+        #expect(try restored.verifyIntegrity().isEmpty)
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Items of the key chain, by query")
+struct KeychainItemTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let provider: Keychain
+    private let consumer: Keychain
+    private static let groups = App.provider.accessGroups
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        provider = try Keychain(device: device, app: .provider)
+        consumer = try Keychain(device: device, app: .consumer)
+    }
+
+    private static func secret(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
+
+    private static let server = InternetServer(host: "example.org", port: 8443, path: "/a")
+
+    /// One item of each class that can be added, with its class.
+    private static func items(_ name: String) -> [(ItemClass, NewItem)] {
+        [
+            (.genericPassword, .genericPassword(secret("generic"), service: "s", account: name)),
+            (.internetPassword, .internetPassword(secret("internet"), server: server, account: name)),
+            (.certificate, .certificate([1, 2, 3], label: name)),
+            (.key, .key(secret("key"), label: name, applicationTag: [7])),
+        ]
+    }
+
+    @Test("Items of every class are added, found, and deleted, each in its class only")
+    func classes() throws {
+        for (itemClass, item) in Self.items("n") {
+            let reference = try provider.add(item)
+            let found = try provider.copyMatching(
+                KeychainQuery(itemClass, reference: reference), limit: .max, returnsData: true)
+            #expect(found.count == 1)
+            #expect(found[0].itemClass == itemClass && found[0].accessGroup == Self.groups[0])
+            #expect(found[0].attributes == item.attributes)
+            #expect(found[0].data == item.secret && found[0].certificate == item.certificate)
+            #expect(found[0].accessibility == item.accessibility)
+            #expect(throws: KeychainError(.duplicateItem, "")) { try provider.add(item) }
+        }
+        for itemClass in ItemClass.allCases where itemClass != .identity {
+            #expect(try provider.delete(KeychainQuery(itemClass)) == 1)
+            #expect(throws: KeychainError(.itemNotFound, "")) {
+                try provider.delete(KeychainQuery(itemClass))
+            }
+        }
+        #expect(try provider.verifyIntegrity().isEmpty)
+    }
+
+    @Test("Identities are found, changed and deleted by query too")
+    func identities() throws {
+        try provider.add(.sample("A"))
+        let query = KeychainQuery(.identity, label: "A")
+        let found = try provider.copyMatching(query, returnsData: true)
+        #expect(found[0].data == NewIdentity.key("A"))
+        #expect(found[0].certificate == Array("certificate A".utf8))
+        try provider.update(query, KeychainChange(label: "B"))
+        #expect(try provider.privateKey(label: "B") == NewIdentity.key("A"))
+        try provider.delete(KeychainQuery(.identity))
+        #expect(try provider.identities().isEmpty)
+    }
+
+    @Test("A server is named by the start of its URL")
+    func servers() {
+        #expect(Self.server.description == "https://example.org:8443/a")
+        #expect(InternetServer(scheme: "imap", host: "h").description == "imap://h")
+    }
+
+    @Test("Every attribute narrows a search, and all that are named must fit")
+    func attributes() throws {
+        try provider.add(
+            .key(Self.secret("1"), label: "one", applicationTag: [1]).with(accessibility: .always))
+        try provider.add(
+            .key(Self.secret("2"), label: "two", applicationTag: [1]).with(accessGroup: Self.groups[1]))
+        try provider.add(.key(Self.secret("3"), label: "two", applicationTag: [2]))
+        func found(_ query: KeychainQuery) throws -> Set<String> {
+            do throws(KeychainError) {
+                let items = try provider.copyMatching(query, limit: .max, returnsData: true)
+                return Set(items.compactMap { $0.data?.plain })
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return []
+            }
+        }
+        #expect(try found(KeychainQuery(.key)) == ["1", "2", "3"])
+        #expect(try found(KeychainQuery(.key, label: "two")) == ["2", "3"])
+        #expect(try found(KeychainQuery(.key, applicationTag: [1])) == ["1", "2"])
+        #expect(try found(KeychainQuery(.key, label: "two", applicationTag: [1])) == ["2"])
+        #expect(try found(KeychainQuery(.key, accessibility: .always)) == ["1"])
+        #expect(try found(KeychainQuery(.key, accessGroup: Self.groups[1])) == ["2"])
+        #expect(try found(KeychainQuery(.key, label: "three")) == [])
+        #expect(try found(KeychainQuery(.key, label: "two\0")) == [])
+        #expect(try found(KeychainQuery(.key, service: "two")) == [])
+        #expect(try found(KeychainQuery(.key, account: "two")) == [])
+        #expect(try found(KeychainQuery(.genericPassword, label: "two")) == [])
+        #expect(try found(KeychainQuery(.key, reference: 99)) == [])
+    }
+
+    @Test("A limit is one of all that match, in their order")
+    func limit() throws {
+        for number in 0..<5 { try provider.add(.key(Self.secret("k"), label: "\(number)")) }
+        for (limit, count) in [(1, 1), (3, 3), (.max, 5)] {
+            let labels = try provider.copyMatching(KeychainQuery(.key), limit: limit).map(\.attributes.label)
+            #expect(labels == (0..<count).map { "\($0)" })
+        }
+        #expect(try provider.copyMatching(KeychainQuery(.key))[0].data == nil)
+    }
+
+    @Test("An update changes what it names and nothing else; a new secret has a new reference")
+    func update() throws {
+        let old = try provider.add(
+            .genericPassword(Self.secret("old"), service: "s", account: "a", label: "l"))
+        let query = KeychainQuery(.genericPassword, account: "a")
+        try provider.update(query, KeychainChange(label: "new", accessibility: .always))
+        var item = try provider.copyMatching(query, returnsData: true)[0]
+        #expect(item.reference == old && item.data?.plain == "old" && item.accessibility == .always)
+        #expect(item.attributes == KeychainAttributes(label: "new", service: "s", account: "a"))
+        try provider.update(
+            query,
+            KeychainChange(service: "t", account: "b", accessGroup: Self.groups[2], data: Self.secret("n")))
+        item = try provider.copyMatching(KeychainQuery(.genericPassword, service: "t"), returnsData: true)[0]
+        #expect(item.reference != old && item.data?.plain == "n" && item.accessGroup == Self.groups[2])
+        #expect(try provider.password(service: "t", account: "b")?.plain == "n")
+        #expect(throws: KeychainError(.itemNotFound, "")) {
+            try provider.update(query, KeychainChange(label: "x"))
+        }
+        #expect(try provider.verifyIntegrity().isEmpty)
+    }
+
+    @Test("An update that would make two items one changes neither")
+    func updateToDuplicate() throws {
+        for account in ["a", "b"] {
+            try provider.add(.genericPassword(Self.secret(account), service: "s", account: account))
+        }
+        let count = try provider.changeCount()
+        #expect(throws: KeychainError(.duplicateItem, "")) {
+            try provider.update(KeychainQuery(.genericPassword), KeychainChange(account: "c"))
+        }
+        #expect(throws: KeychainError(.param, "")) {
+            try provider.update(KeychainQuery(.genericPassword, account: "a"), KeychainChange(label: "a\0"))
+        }
+        for account in ["a", "b"] {
+            #expect(try provider.password(service: "s", account: account)?.plain == account)
+        }
+        #expect(try provider.changeCount() == count)
+    }
+
+    /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
+    @Test(
+        "Each operation in each group: what the entitlements give works, all else is an error",
+        arguments: App.provider.accessGroups + ["CNSM000001.red.hound.keyshare.consumer", "nobody.at.all"])
+    func groups(group: String) throws {
+        let isEntitled = App.provider.accessGroups.contains(group)
+        #expect(isEntitled == Self.groups.contains(group))
+        _ = try? consumer.add(
+            .genericPassword(Self.secret("theirs"), service: "s", account: "a").with(accessGroup: group))
+        let query = KeychainQuery(.genericPassword, service: "s", account: "a", accessGroup: group)
+        let operations: [() throws -> Void] = [
+            { try provider.setPassword(Self.secret("p"), service: "s", account: "a", accessGroup: group) },
+            { _ = try provider.password(service: "s", account: "a", accessGroup: group) },
+            { _ = try provider.copyMatching(query, returnsData: true) },
+            { try provider.update(query, KeychainChange(data: Self.secret("q"))) },
+            {
+                _ = try provider.createOrReadPassword(
+                    service: "s", account: "a", accessGroup: group, make: { Self.secret("r") })
+            },
+            { try provider.delete(query) },
+            { try provider.add(.key(Self.secret("k"), label: "l").with(accessGroup: group)) },
+            { try provider.update(KeychainQuery(.key), KeychainChange(label: "m", accessGroup: group)) },
+            { try provider.add(.sample("A", group: group)) },
+            { _ = try provider.identities(accessGroup: group) },
+            { _ = try provider.privateKey(label: "A", accessGroup: group) },
+            { try provider.deleteIdentity(label: "A", accessGroup: group) },
+            { try provider.deletePassword(service: "s", account: "a", accessGroup: group) },
+            { _ = try provider.changeCount(accessGroup: group) },
+        ]
+        for operation in operations {
+            if isEntitled {
+                #expect(throws: Never.self) { try operation() }
+            } else {
+                #expect(throws: KeychainError(.missingEntitlement, "")) { try operation() }
+            }
+        }
+        if App.consumer.accessGroups.contains(group) {
+            #expect(try consumer.password(service: "s", account: "a")?.plain == "theirs")
+        }
+    }
+}
