@@ -20,13 +20,15 @@ internal import COpenSSL
 
     /// Never freed: `standard` and `legacy` are process-wide, and providers must outlive every object
     /// fetched from them.
-    private init(providers: [String]) {
+    /// - Parameter generator: the kind of random generator; nil for the usual one.
+    init(providers: [String], generator: String? = nil) {
         unsafe context = Pointer(raw: OSSL_LIB_CTX_new())
         var missing: [String] = []
         for name in providers where unsafe OSSL_PROVIDER_load(context.raw, name) == nil {
             missing.append(name)
         }
         missingProviders = missing
+        if let generator { unsafe RAND_set_DRBG_type(context.raw, generator, nil, nil, nil) }
         OpenSSLError.discardQueue()
     }
 

@@ -17,28 +17,32 @@ package struct CertificateIssuer: Sendable {
 
     /// An issuer with a self-signed certificate, such as a root.
     ///
-    /// Without a `digest` the signature takes the one that goes with the key.
+    /// Without a `digest` the signature takes the one that goes with the key. A `seed` fixes the signature.
     ///
     /// - Throws: `unencodable`, `unsignable`.
     package init(
-        selfSigned template: CertificateTemplate, privateKey: PrivateKey, digest: SignatureDigest? = nil
+        selfSigned template: CertificateTemplate, privateKey: PrivateKey, digest: SignatureDigest? = nil,
+        seed: Seed? = nil
     ) throws(CertificateError) {
         certificate = unsafe try privateKey.withPointer { (key: OpaquePointer) throws(CertificateError) in
-            unsafe try Self.issue(template, to: key, issuer: nil, signingWith: privateKey, digest)
+            unsafe try Self.issue(template, to: key, issuer: nil, signingWith: privateKey, digest, seed)
         }
         self.privateKey = privateKey
     }
 
     /// A certificate of the template's contents for the public half of `subjectKey`.
     ///
-    /// Without a `digest` the signature takes the one that goes with the issuer's key.
+    /// Without a `digest` the signature takes the one that goes with the issuer's key. A `seed` fixes the
+    /// signature, which with a curve is otherwise another one each time.
     ///
     /// - Throws: `unencodable`, `unsignable`.
     package func issue(
-        _ template: CertificateTemplate, to subjectKey: PrivateKey, digest: SignatureDigest? = nil
+        _ template: CertificateTemplate, to subjectKey: PrivateKey, digest: SignatureDigest? = nil,
+        seed: Seed? = nil
     ) throws(CertificateError) -> Certificate {
         unsafe try subjectKey.withPointer { (key: OpaquePointer) throws(CertificateError) in
-            unsafe try Self.issue(template, to: key, issuer: certificate, signingWith: privateKey, digest)
+            unsafe try Self.issue(
+                template, to: key, issuer: certificate, signingWith: privateKey, digest, seed)
         }
     }
 
@@ -57,7 +61,7 @@ package struct CertificateIssuer: Sendable {
                         .unsupportedKey(oid: subjectKey.type.name), "the public key cannot be loaded")
                 }
                 return unsafe try Self.issue(
-                    template, to: key, issuer: certificate, signingWith: privateKey, digest)
+                    template, to: key, issuer: certificate, signingWith: privateKey, digest, nil)
             }
         }
         return try result.get()
@@ -65,9 +69,12 @@ package struct CertificateIssuer: Sendable {
 
     private static func issue(
         _ template: CertificateTemplate, to subjectKey: OpaquePointer, issuer: Certificate?,
-        signingWith privateKey: PrivateKey, _ digest: SignatureDigest?
+        signingWith privateKey: PrivateKey, _ digest: SignatureDigest?, _ seed: Seed?
     ) throws(CertificateError) -> Certificate {
-        guard let certificate = unsafe X509_new_ex(LibraryContext.standard.pointer, nil) else {
+        // The signature is made in the certificate's context, whatever the key's is.
+        guard let context = try? LibraryContext.drawing(from: seed),
+            let certificate = unsafe X509_new_ex(context.pointer, nil)
+        else {
             throw .draining(.unsignable, "making a certificate")
         }
         defer { unsafe X509_free(certificate) }

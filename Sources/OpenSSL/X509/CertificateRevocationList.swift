@@ -130,14 +130,17 @@ extension CertificateIssuer {
     /// Signs a list of revoked certificates.
     ///
     /// The list is sorted by serial number. `number` is its own number, big-endian; parts of a second are
-    /// dropped from the times. Without a `digest` the signature takes the one that goes with the key.
+    /// dropped from the times. Without a `digest` the signature takes the one that goes with the key. A `seed`
+    /// fixes the signature.
     ///
     /// - Throws: `unencodable`, `unsignable`.
     package func revocationList(
         _ entries: [CertificateRevocationList.Entry], thisUpdate: Date, nextUpdate: Date?, number: [UInt8],
-        digest: SignatureDigest? = nil
+        digest: SignatureDigest? = nil, seed: Seed? = nil
     ) throws(CertificateError) -> CertificateRevocationList {
-        guard let list = unsafe X509_CRL_new_ex(LibraryContext.standard.pointer, nil) else {
+        guard let context = try? LibraryContext.drawing(from: seed),
+            let list = unsafe X509_CRL_new_ex(context.pointer, nil)
+        else {
             throw .draining(.unsignable, "making a revocation list")
         }
         defer { unsafe X509_CRL_free(list) }

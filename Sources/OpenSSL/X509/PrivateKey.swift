@@ -12,13 +12,17 @@ package struct PrivateKey: Sendable {
 
     private let key: Key
 
-    /// Makes a new key from the system's random source.
+    /// Makes a new key from the system's random source, or the key of a seed.
     ///
     /// - Throws: `OpenSSLError` where OpenSSL refuses, as for RSA below 512 bits.
-    package static func generate(_ algorithm: KeyAlgorithm) throws(OpenSSLError) -> PrivateKey {
+    package static func generate(
+        _ algorithm: KeyAlgorithm, seed: Seed? = nil
+    ) throws(OpenSSLError) -> PrivateKey {
         let operation = "generating a key (\(algorithm.rawValue))"
         let name = if case .rsa = algorithm { "RSA" } else { "EC" }
-        let context = unsafe EVP_PKEY_CTX_new_from_name(LibraryContext.standard.pointer, name, nil)
+        // A search for primes tries hundreds of numbers; a curve takes one or two.
+        let library = try LibraryContext.drawing(from: seed, octets: name == "RSA" ? 1 << 19 : 512)
+        let context = unsafe EVP_PKEY_CTX_new_from_name(library.pointer, name, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard unsafe EVP_PKEY_keygen_init(context) == 1,
