@@ -4,6 +4,12 @@ package import OpenSSL
 
 /// What `inspect` and `browse --details` say of a certificate, in JSON and in text.
 package struct CertificateDocument: Encodable, Sendable {
+    /// One thing that is not as it should be.
+    package struct Finding: Encodable, Sendable {
+        package let code: String
+        package let message: String
+    }
+
     package let label: String
     package let type: String
     package let legacyType: String
@@ -18,6 +24,8 @@ package struct CertificateDocument: Encodable, Sendable {
     package let policies: [String]
     package let keyType: String
     package let keyBits: Int
+    /// What is not as it should be, though the certificate can be used.
+    package let findings: [Finding]
     package var friendlyName: String?
     package var localKeyID: String?
 
@@ -37,6 +45,9 @@ package struct CertificateDocument: Encodable, Sendable {
         policies = certificate.policies
         keyType = certificate.publicKey.type.name
         keyBits = certificate.publicKey.bits
+        findings = CertificateFinding.all(in: certificate).map {
+            Finding(code: $0.code.rawValue, message: $0.message)
+        }
     }
 
     /// The same with the names a PKCS #12 file gives the identity.
@@ -62,6 +73,7 @@ package struct CertificateDocument: Encodable, Sendable {
         fields += policies.map { ("policy", $0) }
         if let friendlyName { fields.append(("friendly name", friendlyName)) }
         if let localKeyID { fields.append(("local key ID", localKeyID)) }
+        fields += findings.map { ("finding", "\($0.message) (\($0.code))") }
         return fields.map { (name: $0.0, value: $0.1) }
     }
 }

@@ -16,7 +16,8 @@ extension DeviceError: CommandReportable {
                 hint: "name a folder of the device's own with --device, or chmod 700 this one")
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
-        case .inputOutput: CommandFailure(.inputOutput, reason)
+        case .locked: CommandFailure(.refused, code: "device-locked", reason)
+        case .inputOutput, .damagedFile: CommandFailure(.inputOutput, reason)
         case .socketPathTooLong:
             CommandFailure(
                 .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"

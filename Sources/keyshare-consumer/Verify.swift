@@ -40,6 +40,7 @@ struct Verify: ParsableCommand {
         guard !given.isEmpty else { throw CommandFailure(.malformed, "\(trust) holds no certificate in PEM") }
         var verifier = CertificateVerifier(trustAnchors: given.filter(\.isSelfIssued))
         verifier.intermediates = given.filter { !$0.isSelfIssued }
+        verifier.securityLevel = Self.securityLevel
         for path in crl { verifier.revocationLists += try revocationLists(path) }
         let identities = labels.isEmpty ? try store.identities() : try labels.map(store.identity(labelled:))
         guard !identities.isEmpty else {
@@ -62,6 +63,8 @@ struct Verify: ParsableCommand {
     }
 
     private static let limit = 16 << 20
+    /// Refuses RSA below 2,048 bits, and signatures over SHA-1.
+    private static let securityLevel = 2
 
     private func revocationLists(_ path: String) throws -> [CertificateRevocationList] {
         let bytes = try InputFile.read(path, limit: Self.limit)

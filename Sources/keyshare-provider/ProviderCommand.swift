@@ -16,7 +16,8 @@ struct ProviderCommand: AsyncParsableCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Provision.self, Import.self, List.self, Export.self, Serve.self, Trust.self, Classify.self,
+            Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Trust.self,
+            Classify.self,
             Clear.self,
         ])
 

@@ -74,7 +74,7 @@ struct Provision: AsyncParsableCommand {
         let request = ProvisioningRequest(
             persons: persons, types: types, generations: generations, algorithm: key, date: clock.now)
         let store = try ProviderStore(try device.openDevice())
-        let made = try await Provisioner(store).run(request, using: &random) { done in
+        let made = try await Provisioner(store).run(request, from: .system) { done in
             console.progress("\(done) of \(request.count) identities")
         }
         console.progress(nil)

@@ -55,7 +55,8 @@ enum IdentityTemplate {
     static func issuer(of type: CredentialType) -> TestAuthorityRole {
         switch type {
         case .signature, .encryption: .email
-        case .authentication, .device, .multi, .unknown: .identity
+        case .authentication, .multi, .unknown: .identity
+        case .device: .device
         }
     }
 

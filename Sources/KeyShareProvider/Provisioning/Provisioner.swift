@@ -54,63 +54,59 @@ package struct Provisioner: Sendable {
 
     /// Makes what is asked for, with the authorities of an earlier run where these will do.
     ///
-    /// Identities are stored in batches, in the order of persons, types and generations.
+    /// Identities are stored in batches, in the order of persons, types and generations. What one identity is
+    /// depends on its place in the request and on the source, not on the others.
     ///
     /// - Parameter progress: called with the number of identities stored so far.
     /// - Returns: the new identities, in order.
     /// - Throws: `KeychainError` where they cannot be stored, `OpenSSLError` and `CertificateError` where they
     ///   cannot be made.
     package func run(
-        _ request: ProvisioningRequest, using random: inout some RandomNumberGenerator,
-        progress: (Int) -> Void = { _ in }
+        _ request: ProvisioningRequest, from source: RandomSource, progress: (Int) -> Void = { _ in }
     ) async throws -> [IdentitySummary] {
-        let authority = try authority(for: request, using: &random)
+        let authority = try authority(for: request, from: source)
         var made: [IdentitySummary] = []
-        var batch: [Work] = []
-        for person in request.persons {
-            for type in request.types {
-                for generation in 0..<request.generations {
-                    let template = try IdentityTemplate.make(
-                        type, for: person, algorithm: request.algorithm,
-                        validity: request.validity(ofGeneration: generation), using: &random)
-                    batch.append(Work(template: template, issuer: IdentityTemplate.issuer(of: type)))
-                    guard batch.count == Self.batchSize else { continue }
-                    made += try await store(batch, request.algorithm, authority)
-                    batch = []
-                    progress(made.count)
-                }
+        var start = 0
+        while start < request.count {
+            let batch = start..<min(start + Self.batchSize, request.count)
+            let identities = try await batch.concurrentMap(width: width) { index in
+                try request.identity(index, issuedBy: authority, from: source)
             }
+            _ = try store.add(identities)
+            made += identities.map { IdentitySummary($0.certificate) }
+            progress(made.count)
+            start = batch.upperBound
         }
-        made += try await store(batch, request.algorithm, authority)
-        progress(made.count)
         return made
     }
 
     private static let batchSize = 64
 
-    private struct Work {
-        let template: CertificateTemplate
-        let issuer: TestAuthorityRole
-    }
-
-    private func authority(
-        for request: ProvisioningRequest, using random: inout some RandomNumberGenerator
-    ) throws -> TestAuthority {
+    private func authority(for request: ProvisioningRequest, from source: RandomSource) throws
+        -> TestAuthority
+    {
         if let known = try store.authority(), known.covers(request.validity) { return known }
         let authority = try TestAuthority(
-            algorithm: request.algorithm, validity: request.validity, using: &random)
+            algorithm: request.algorithm, validity: request.validity, from: source)
         try store.add(authority)
         return authority
     }
+}
 
-    private func store(
-        _ batch: [Work], _ algorithm: KeyAlgorithm, _ authority: TestAuthority
-    ) async throws -> [IdentitySummary] {
-        let identities = try await batch.concurrentMap(width: width) { work in
-            let key = try PrivateKey.generate(algorithm)
-            return (certificate: try authority[work.issuer].issue(work.template, to: key), privateKey: key)
-        }
-        _ = try store.add(identities)
-        return identities.map { IdentitySummary($0.certificate) }
+extension ProvisioningRequest {
+    /// Makes the identity at a place of the request.
+    func identity(
+        _ index: Int, issuedBy authority: TestAuthority, from source: RandomSource
+    ) throws -> (certificate: Certificate, privateKey: PrivateKey) {
+        let source = source.child("identity \(index)")
+        let (rest, generation) = index.quotientAndRemainder(dividingBy: generations)
+        let (person, type) = rest.quotientAndRemainder(dividingBy: types.count)
+        var random = source.generator()
+        let template = try IdentityTemplate.make(
+            types[type], for: persons[person], algorithm: algorithm,
+            validity: validity(ofGeneration: generation), using: &random)
+        let key = try PrivateKey.generate(algorithm, seed: source.child("key").seed)
+        let issuer = authority[IdentityTemplate.issuer(of: types[type])]
+        return (try issuer.issue(template, to: key, seed: source.child("signature").seed), key)
     }
 }

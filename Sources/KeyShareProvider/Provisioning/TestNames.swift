@@ -13,9 +13,13 @@ enum TestNames {
 
     /// Where certificates say that the PKI's files are; under a name reserved for examples (RFC 2606).
     static let repository = "http://pki.mil.example"
+    /// Where they say that an OCSP responder is.
+    static let responder = "http://ocsp.mil.example"
 
     /// Policies of the federal test arc.
     enum Policy {
+        /// Any policy (RFC 5280 4.2.1.4): what the issuing authorities are good for.
+        static let any = "2.5.29.32.0"
         static let software = "2.16.840.1.101.3.2.1.48.8"
         static let devices = "2.16.840.1.101.3.2.1.48.10"
         static let authentication = "2.16.840.1.101.3.2.1.48.11"

@@ -1,0 +1,130 @@
+internal import KeySharing
+internal import OpenSSL
+
+/// Specimens that are archives: damaged, hostile or odd.
+enum ArchiveFaults {
+    static let all: [Specimen] = [
+        archive(
+            "empty-zip", "The archive is empty.", "says that there is nothing to import", .refused(9), []),
+        Specimen(
+            "zip-broken-entry", "The second of three entries is no PKCS #12 file.",
+            "imports the other two and names the one that failed",
+            .init(importing: 5, identities: 2, verifying: 0)
+        ) { shop in
+            .file(
+                try shop.archive([
+                    ("first.p12", try shop.file(try shop.identity())),
+                    ("second.p12", Array("no key store".utf8)),
+                    ("third.p12", try shop.file(try shop.identity(.encryption, part: "third"))),
+                ]), suffix: "zip")
+        },
+        Specimen(
+            "zip-other-password", "The second entry is under another password.",
+            "imports the first and says that the second one's password is wrong",
+            .init(importing: 3, identities: 1, verifying: 0)
+        ) { shop in
+            .file(
+                try shop.archive([
+                    ("first.p12", try shop.file(try shop.identity())),
+                    (
+                        "second.p12",
+                        try shop.file(
+                            try shop.identity(.encryption, part: "second"),
+                            password: SecretBytes(utf8: "another"))
+                    ),
+                ]), suffix: "zip")
+        },
+        named("zip-slip", "../../ab.p12", "An entry's name leads out of the folder."),
+        named("zip-absolute-name", "/etc/abc.p12", "An entry's name is an absolute path."),
+        named("zip-backslash-name", "..\\..\\ab.p12", "An entry's name is a path with backslashes."),
+        named("zip-drive-name", "C:abcdef.p12", "An entry's name starts with a drive."),
+        named("zip-nul-name", "abcd\u{0}efg.p12", "An entry's name has a zero byte inside."),
+        named("zip-control-name", "ab\u{1B}[2Jcd.p12", "An entry's name would clear a terminal's screen."),
+        named("zip-duplicate-name", "good.p12", "Two entries have the same name."),
+        named("zip-case-duplicate", "GOOD.p12", "Two entries have the same name but for letter case."),
+        patched(
+            "zip-lying-size", "The headers claim ten bytes where there are more.",
+            "counts what it reads, and refuses the entry", .refused(5)
+        ) { $0.patch(local: 22, central: 24, [10, 0, 0, 0]) },
+        patched(
+            "zip-encrypted", "The headers say that the entry is encrypted.", "refuses the entry", .refused(10)
+        ) { $0.patch(local: 6, central: 8, [1, 8]) },
+        patched("zip-symlink", "The entry is a symbolic link.", "refuses the entry", .refused(10)) {
+            $0.patchCentral(4, [0, 3])
+            $0.patchCentral(38, [0, 0, 0xFF, 0xA1])
+        },
+        patched(
+            "zip-wrong-checksum", "The entry's checksum is wrong.", "refuses the entry", .refused(5)
+        ) { $0.patch(local: 14, central: 16, [1, 2, 3, 4]) },
+        patched("zip-truncated", "The archive ends before its directory.", "calls it malformed", .refused(5))
+        {
+            $0.bytes.removeLast(60)
+        },
+    ]
+
+    private static func archive(
+        _ name: String, _ sentence: String, _ duty: String, _ expectation: Specimen.Expectation,
+        _ entries: [(name: String, bytes: [UInt8])]
+    ) -> Specimen {
+        Specimen(name, sentence, duty, expectation) { .file(try $0.archive(entries), suffix: "zip") }
+    }
+
+    /// An archive with a good entry and one whose name is changed afterwards.
+    private static func named(_ name: String, _ entry: String, _ sentence: String) -> Specimen {
+        Specimen(name, sentence, "refuses the archive and writes no file", .refused(10)) { shop in
+            let stand = String(repeating: "x", count: entry.utf8.count - 4) + ".p12"
+            var patch = ArchivePatch(
+                bytes: try shop.archive([
+                    ("good.p12", try shop.file(try shop.identity())),
+                    (stand, try shop.file(try shop.identity(.encryption, part: "second"))),
+                ]))
+            patch.replace(Array(stand.utf8), by: Array(entry.utf8))
+            return .file(patch.bytes, suffix: "zip")
+        }
+    }
+
+    /// An archive of one entry that is changed afterwards.
+    private static func patched(
+        _ name: String, _ sentence: String, _ duty: String, _ expectation: Specimen.Expectation,
+        _ edit: @escaping @Sendable (inout ArchivePatch) -> Void
+    ) -> Specimen {
+        Specimen(name, sentence, duty, expectation) { shop in
+            var patch = ArchivePatch(
+                bytes: try shop.archive([("only.p12", try shop.file(try shop.identity()))]))
+            edit(&patch)
+            return .file(patch.bytes, suffix: "zip")
+        }
+    }
+}
+
+/// Bytes of an archive that libzip wrote, changed in place where headers stand (PKWARE APPNOTE 4.3).
+struct ArchivePatch {
+    var bytes: [UInt8]
+
+    /// Replaces every occurrence by as many other bytes.
+    mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
+        for offset in offsets(of: pattern) {
+            bytes.replaceSubrange(offset..<offset + pattern.count, with: other)
+        }
+    }
+
+    /// Writes octets at these places of every local and every central header.
+    mutating func patch(local: Int, central: Int, _ octets: [UInt8]) {
+        for offset in offsets(of: [0x50, 0x4B, 3, 4]) { put(octets, at: offset + local) }
+        patchCentral(central, octets)
+    }
+
+    /// Writes octets at a place of every central header.
+    mutating func patchCentral(_ place: Int, _ octets: [UInt8]) {
+        for offset in offsets(of: [0x50, 0x4B, 1, 2]) { put(octets, at: offset + place) }
+    }
+
+    private mutating func put(_ octets: [UInt8], at offset: Int) {
+        guard offset + octets.count <= bytes.count else { return }
+        bytes.replaceSubrange(offset..<offset + octets.count, with: octets)
+    }
+
+    private func offsets(of pattern: [UInt8]) -> [Int] {
+        bytes.indices.dropLast(pattern.count - 1).filter { bytes[$0...].starts(with: pattern) }
+    }
+}

@@ -1,0 +1,121 @@
+package import Foundation
+internal import KeySharing
+package import OpenSSL
+internal import ZipBundles
+
+/// Where specimens are made: a test PKI, a person, a moment and a source of randomness.
+package struct Workshop: Sendable {
+    package let authority: TestAuthority
+    package let person: TestPerson
+    package let date: Date
+    package let algorithm: KeyAlgorithm
+    /// The password of the files.
+    package let password: SecretBytes
+    let source: RandomSource
+
+    package init(
+        authority: TestAuthority, person: TestPerson, date: Date, algorithm: KeyAlgorithm,
+        password: SecretBytes, source: RandomSource
+    ) {
+        self.authority = authority
+        self.person = person
+        self.date = date
+        self.algorithm = algorithm
+        self.password = password
+        self.source = source
+    }
+
+    /// The same with the randomness of one specimen.
+    package func bench(for name: String) -> Workshop {
+        Workshop(
+            authority: authority, person: person, date: date, algorithm: algorithm, password: password,
+            source: source.child("specimen \(name)"))
+    }
+
+    /// Three years from the day before `date`, so many years earlier or later.
+    func validity(shiftedBy years: Int = 0) -> Range<Date> {
+        let start = Calendar.utc.adding(years: years, to: date.addingTimeInterval(-86_400))
+        return start..<Calendar.utc.adding(years: 3, to: start)
+    }
+
+    /// Makes an identity as provisioning does, but for what `edit` changes.
+    ///
+    /// - Parameters:
+    ///   - part: tells several identities of one specimen apart.
+    ///   - issuer: who signs; nil for the authority of the type.
+    ///   - digest: the signature's; nil for the usual one.
+    func identity(
+        _ type: CredentialType = .signature, part: String = "identity", algorithm: KeyAlgorithm? = nil,
+        person: TestPerson? = nil, validity: Range<Date>? = nil, issuer: CertificateIssuer? = nil,
+        digest: SignatureDigest? = nil, edit: (inout CertificateTemplate) throws -> Void = { _ in }
+    ) throws -> TestIdentity {
+        let source = source.child(part)
+        var random = source.generator()
+        let algorithm = algorithm ?? self.algorithm
+        var template = try IdentityTemplate.make(
+            type, for: person ?? self.person, algorithm: algorithm, validity: validity ?? self.validity(),
+            using: &random)
+        try edit(&template)
+        let key = try self.key(part, algorithm)
+        let issuer = issuer ?? authority[IdentityTemplate.issuer(of: type)]
+        let certificate = try issuer.issue(
+            template, to: key, digest: digest, seed: source.child("signature").seed)
+        return TestIdentity(certificate: certificate, privateKey: key)
+    }
+
+    /// A key by name.
+    func key(_ name: String, _ algorithm: KeyAlgorithm? = nil) throws -> PrivateKey {
+        try PrivateKey.generate(algorithm ?? self.algorithm, seed: source.child(name).child("key").seed)
+    }
+
+    /// Another person, of the same workshop.
+    func otherPerson() -> TestPerson {
+        var random = source.child("other person").generator()
+        return TestPerson(using: &random)
+    }
+
+    /// The file of one identity, as a provider would hand it over.
+    func file(
+        _ identity: TestIdentity, friendlyName: String? = "Test", profile: PKCS12Profile = .modern,
+        password: SecretBytes? = nil
+    ) throws -> [UInt8] {
+        var random = source.child("file \(identity.certificate.label)").generator()
+        return try PKCS12.create(
+            privateKey: identity.privateKey, certificate: identity.certificate, chain: identity.chain,
+            friendlyName: friendlyName, password: password ?? self.password, profile: profile
+        ) { random.octets($0) }
+    }
+
+    /// The file of any bags.
+    func file(_ assembly: PKCS12Assembly, password: SecretBytes? = nil) throws -> [UInt8] {
+        var random = source.child("assembly").generator()
+        return try assembly.file(password: password ?? self.password) { random.octets($0) }
+    }
+
+    /// One file of several identities.
+    func file(_ identities: [TestIdentity]) throws -> [UInt8] {
+        var assembly = PKCS12Assembly()
+        for identity in identities {
+            assembly.add(identity.certificate, identity.privateKey, friendlyName: "Test")
+        }
+        return try file(assembly)
+    }
+
+    /// An archive of files, dated like everything else here.
+    func archive(_ entries: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
+        try ZipBundle.create(entries, modified: date)
+    }
+
+    /// What a product is as bytes: a file as it is, identities as one file.
+    package func bytes(of product: Specimen.Product) throws -> (bytes: [UInt8], suffix: String) {
+        switch product {
+        case .file(let bytes, let suffix): (bytes, suffix)
+        case .identities(let identities, _):
+            if let identity = identities.first, identities.count == 1 {
+                (try file(identity), "p12")
+            } else {
+                (try file(identities), "p12")
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import Foundation
+package import OpenSSL
+
+/// Something about a certificate that is not as it should be, though it can be used all the same.
+package struct CertificateFinding: Sendable, Hashable {
+    /// What it is; the raw values are stable, for scripts.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        case serialNotPositive = "serial-not-positive"
+        case serialTooLong = "serial-too-long"
+        case damagedFASCN = "fascn-damaged"
+        case foreignFASCN = "fascn-of-another-person"
+        case foreignPrincipalName = "upn-of-another-person"
+        case malformedUUID = "uuid-malformed"
+    }
+
+    package let code: Code
+    /// One sentence, with the values.
+    package let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Everything to be found: a serial number against RFC 5280 4.1.2.2, and names that are damaged or speak of
+    /// different persons.
+    ///
+    /// The person is the ten digits at the end of the common name (`LAST.FIRST.MIDDLE.EDIPI`); without them
+    /// names are not compared. A principal name of sixteen digits is a person's ten with category, organisation
+    /// and association behind them; one that is not of digits says nothing.
+    package static func all(in certificate: Certificate) -> [CertificateFinding] {
+        serialNumber(certificate) + names(certificate)
+    }
+
+    private static func serialNumber(_ certificate: Certificate) -> [CertificateFinding] {
+        var findings: [CertificateFinding] = []
+        let digits = certificate.serialNumber.drop { $0 == 0 }
+        if certificate.isSerialNegative || digits.isEmpty {
+            findings.append(.init(.serialNotPositive, "the serial number is not greater than zero"))
+        }
+        // A leading octet of zero is needed where the first bit would be a sign.
+        let count = digits.count + (digits.first.map { $0 >= 0x80 ? 1 : 0 } ?? 0)
+        if count > 20 {
+            findings.append(.init(.serialTooLong, "the serial number has \(count) octets, more than 20"))
+        }
+        return findings
+    }
+
+    private static func names(_ certificate: Certificate) -> [CertificateFinding] {
+        let person = certificate.subject.commonName.flatMap(personIdentifier)
+        return certificate.subjectAlternativeNames.compactMap { name in
+            switch name {
+            case .otherName(GeneralName.fascnType, .octetString(let octets)):
+                guard let number = FASCN(octets: octets) else {
+                    return .init(.damagedFASCN, "the FASC-N \(octets.upperHex) cannot be decoded")
+                }
+                guard let person, number.personIdentifier != person else { return nil }
+                return .init(
+                    .foreignFASCN,
+                    "the FASC-N's person number is \(number.personIdentifier), the common name's \(person)")
+            case .otherName(GeneralName.userPrincipalNameType, .utf8String(let text)):
+                let digits = text.prefix { $0 != "@" }
+                guard let person, digits.allSatisfy(\.isASCIIDigit), [10, 16].contains(digits.utf8.count),
+                    digits.prefix(10) != person
+                else { return nil }
+                return .init(
+                    .foreignPrincipalName,
+                    "the principal name's person number is \(digits.prefix(10)), the common name's \(person)")
+            case .uniformResourceIdentifier(let text) where text.lowercased().hasPrefix("urn:uuid:"):
+                guard UUID(uuidString: String(text.dropFirst(9))) == nil else { return nil }
+                return .init(.malformedUUID, "\(name) holds no UUID")
+            default: return nil
+            }
+        }
+    }
+
+    private static func personIdentifier(_ commonName: String) -> String? {
+        guard let last = commonName.split(separator: ".").last, last.utf8.count == 10,
+            last.allSatisfy(\.isASCIIDigit)
+        else { return nil }
+        return String(last)
+    }
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}
