@@ -20,12 +20,12 @@ struct BrowseTableTests {
     }
 
     @Test("is exactly what conforms to it, for each of the 22 types and the system's")
-    func everyType() throws {
+    func everyType() async throws {
         let simulation = try Simulation()
-        try simulation.provider(
+        try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types",
             "encryption,signature,authentication,device")
-        try simulation.serve()
+        try await simulation.serve()
         let selectors = [
             "all", "all-user", "device", "signature", "encryption", "authentication", "no-filter",
         ]
@@ -40,7 +40,7 @@ struct BrowseTableTests {
         let folders = ["root", "All User", "All", "PIV", "Signature", "Encryption", "Device", "Unfiltered"]
         for type in types {
             for container in folders {
-                let run = try simulation.consumer("browse", container, "--uti", type, "--json")
+                let run = try await simulation.consumer("browse", container, "--uti", type, "--json")
                 let json = try run.json()
                 #expect(json["requested"] as? [String] == [type])
                 let items = try #require(json["items"] as? [[String: Any]])
@@ -56,10 +56,10 @@ struct BrowseTableTests {
     }
 
     @Test("takes asking for nothing as asking for the plain type")
-    func nothing() throws {
+    func nothing() async throws {
         let simulation = try Simulation()
-        try simulation.serve()
-        let json = try simulation.consumer("browse", "--json").json()
+        try await simulation.serve()
+        let json = try await simulation.consumer("browse", "--json").json()
         #expect(json["requested"] as? [String] == ["purebred2025.rsa.pkcs-12"])
         #expect(json["mechanism"] as? String == "2025")
         #expect(json["container"] as? String == "root")
@@ -76,10 +76,10 @@ struct BrowseTableTests {
             (["purebred2025.zip.piv"], "browse --help"),
             (["nobody.declares.this"], "browse --help"),
         ])
-    func refused(types: [String], hint: String) throws {
+    func refused(types: [String], hint: String) async throws {
         let simulation = try Simulation()
         for command in [["browse"], ["import", "PIV.zip"]] {
-            let run = try simulation.consumer(command + types.flatMap { ["--uti", $0] } + ["--json"])
+            let run = try await simulation.consumer(command + types.flatMap { ["--uti", $0] } + ["--json"])
             #expect(run.status == 64)
             #expect(run.errors.contains("hint: ") && run.errors.contains(hint), "\(run.errors)")
             #expect(try run.errorCode() != nil)

@@ -9,37 +9,40 @@ struct ExitCodeTests {
     private let file: String
 
     /// A device with one identity, and a PKCS #12 file of it under a known password.
-    init() throws {
+    init() async throws {
         simulation = try Simulation()
-        try simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         password = try simulation.write("right\n", as: "password")
         file = simulation.scratch.path("signature.p12")
-        let label = try #require(try simulation.items().first?["identifier"] as? String)
-        try simulation.provider("export", label, "-o", file, "--password-file", password)
+        let label = try #require(try await simulation.items().first?["identifier"] as? String)
+        try await simulation.provider("export", label, "-o", file, "--password-file", password)
     }
 
     @Test("are 3 for a wrong password, from every way to give one")
-    func wrongPassword() throws {
+    func wrongPassword() async throws {
         let wrong = try simulation.write("wrong", as: "wrong")
-        let byFile = try simulation.consumer("import", "--file", file, "--password-file", wrong, "--json")
+        let byFile = try await simulation.consumer(
+            "import", "--file", file, "--password-file", wrong, "--json")
         #expect(byFile.status == 3)
         #expect(try byFile.statuses() == ["failed"])
         #expect(try byFile.errorCode() == "wrong-password")
-        let byVariable = try simulation.consumer(
+        let byVariable = try await simulation.consumer(
             "import", "--file", file, "--password-env", "SECRET", environment: ["SECRET": "wrong"])
         #expect(byVariable.status == 3)
         #expect(
-            try simulation.consumer("import", "--file", file, "--password-stdin", input: "wrong").status == 3)
-        #expect(try simulation.consumer("import", "--file", file).status == 3)
-        #expect(try simulation.consumer("inspect", file, "--json").status == 3)
-        #expect(try simulation.held().isEmpty)
-        let right = try simulation.consumer(
+            try await simulation.consumer("import", "--file", file, "--password-stdin", input: "wrong").status
+                == 3)
+        #expect(try await simulation.consumer("import", "--file", file).status == 3)
+        #expect(try await simulation.consumer("inspect", file, "--json").status == 3)
+        #expect(try await simulation.held().isEmpty)
+        let right = try await simulation.consumer(
             "import", "--file", file, "--password-env", "SECRET", environment: ["SECRET": "right"])
         #expect(right.status == 0)
     }
 
     @Test("are 5 for what is no PKCS #12, cut short or broken")
-    func malformed() throws {
+    func malformed() async throws {
         let whole = try simulation.scratch.read("signature.p12")
         let files = [
             try simulation.write("garbage", as: "garbage.p12"), try simulation.write("", as: "empty.p12"),
@@ -48,72 +51,76 @@ struct ExitCodeTests {
         ]
         for path in files {
             #expect(
-                try simulation.consumer("import", "--file", path, "--password-file", password).status == 5,
+                try await simulation.consumer("import", "--file", path, "--password-file", password).status
+                    == 5,
                 "\(path)")
         }
-        let inspected = try simulation.consumer("inspect", files[0], "--json")
+        let inspected = try await simulation.consumer("inspect", files[0], "--json")
         #expect(inspected.status == 5)
         #expect(try inspected.json()["verdict"] as? String == "malformed")
-        #expect(try simulation.provider("import", files[0]).status == 5)
+        #expect(try await simulation.provider("import", files[0]).status == 5)
     }
 
     @Test("are 6 where a type that was required is missing, and what arrived is kept")
-    func incomplete() throws {
-        let run = try simulation.consumer(
+    func incomplete() async throws {
+        let run = try await simulation.consumer(
             "import", "--file", file, "--password-file", password, "--require", "signature,encryption:2",
             "--json")
         #expect(run.status == 6)
         #expect(try run.json()["missing"] as? [String] == ["encryption:2"])
-        #expect(try simulation.held().count == 1)
+        #expect(try await simulation.held().count == 1)
     }
 
     @Test("are 7 for what does not verify")
-    func validation() throws {
+    func validation() async throws {
         let trust = simulation.scratch.path("trust.pem")
-        try simulation.provider("trust", "-o", trust)
-        try simulation.consumer("import", "--file", file, "--password-file", password)
-        #expect(try simulation.consumer("verify", "--trust", trust).status == 0)
-        #expect(try simulation.consumer("verify", "--trust", trust, "--at", "2100-01-01").status == 7)
+        try await simulation.provider("trust", "-o", trust)
+        try await simulation.consumer("import", "--file", file, "--password-file", password)
+        #expect(try await simulation.consumer("verify", "--trust", trust).status == 0)
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--at", "2100-01-01").status == 7)
         let other = try Simulation()
-        try other.provider("provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await other.provider("provision", "--key", "p256", "--generations", "1", "--types", "signature")
         let foreign = simulation.scratch.path("foreign.pem")
-        try other.provider("trust", "-o", foreign)
-        #expect(try simulation.consumer("verify", "--trust", foreign).status == 7)
+        try await other.provider("trust", "-o", foreign)
+        #expect(try await simulation.consumer("verify", "--trust", foreign).status == 7)
     }
 
     @Test("are 8 where no provider runs, with the hint how to start it")
-    func noProvider() throws {
-        let run = try simulation.consumer("browse", "--json")
+    func noProvider() async throws {
+        let run = try await simulation.consumer("browse", "--json")
         #expect(run.status == 8)
         #expect(run.errors.contains("hint: start it with: keyshare-provider serve"))
         #expect(try run.errorCode() == "provider-not-running")
-        #expect(try simulation.consumer("import", "PIV.zip").status == 8)
+        #expect(try await simulation.consumer("import", "PIV.zip").status == 8)
     }
 
     @Test("are 9 for what does not exist, folders and empty archives among it")
-    func noSuchItem() throws {
-        try simulation.serve()
+    func noSuchItem() async throws {
+        try await simulation.serve()
         for item in ["nothing.p12", "Encryption", "Nobody.zip", String(repeating: "0", count: 64)] {
-            let run = try simulation.consumer(
+            let run = try await simulation.consumer(
                 "import", item, "--uti", "public.data", "--uti", "public.folder")
             #expect(run.status == 9, "\(item)")
         }
-        #expect(try simulation.consumer("import", "Device.zip", "--uti", "public.zip-archive").status == 9)
-        #expect(try simulation.consumer("browse", "Nobody").status == 9)
-        #expect(try simulation.provider("list", "Nobody").status == 9)
-        #expect(try simulation.provider("export", "nothing", "-o", "-").status == 9)
+        #expect(
+            try await simulation.consumer("import", "Device.zip", "--uti", "public.zip-archive").status == 9)
+        #expect(try await simulation.consumer("browse", "Nobody").status == 9)
+        #expect(try await simulation.provider("list", "Nobody").status == 9)
+        #expect(try await simulation.provider("export", "nothing", "-o", "-").status == 9)
     }
 
     @Test("are 10 for a disabled item and for what passes a limit")
-    func refused() throws {
-        try simulation.serve()
-        let disabled = try simulation.consumer("import", "Signature.zip", "--json")
+    func refused() async throws {
+        try await simulation.serve()
+        let disabled = try await simulation.consumer("import", "Signature.zip", "--json")
         #expect(disabled.status == 10)
         #expect(try disabled.errorCode() == "item-disabled")
         #expect(disabled.errors.contains("hint: ask for it with --uti purebred2025.zip.signature"))
         let large = try simulation.scratch.write([UInt8](repeating: 0x30, count: 2 << 20), as: "large.p12")
-        #expect(try simulation.consumer("import", "--file", large, "--password-file", password).status == 10)
-        let inspected = try simulation.consumer("inspect", large, "--json")
+        #expect(
+            try await simulation.consumer("import", "--file", large, "--password-file", password).status == 10
+        )
+        let inspected = try await simulation.consumer("inspect", large, "--json")
         #expect(try inspected.json()["verdict"] as? String == "refused")
     }
 
@@ -126,34 +133,34 @@ struct ExitCodeTests {
             ["verify", "--trust", "x", "--at", "yesterday"],
             ["import", "--file", "x", "--password-env", "NOT_SET_ANYWHERE"],
         ])
-    func usage(arguments: [String]) throws {
-        let run = try simulation.consumer(arguments + ["--json"])
+    func usage(arguments: [String]) async throws {
+        let run = try await simulation.consumer(arguments + ["--json"])
         #expect(run.status == 64)
         #expect(run.errors.hasPrefix("keyshare-consumer: "), "\(run.errors)")
         #expect(try run.errorCode() != nil)
     }
 
     @Test("are 73 where no device can be made, 74 where a file cannot be read")
-    func files() throws {
+    func files() async throws {
         let blocked = try simulation.write("a file", as: "blocked")
-        #expect(try simulation.consumer("list", "--device", blocked).status == 73)
-        #expect(try simulation.consumer("list", "--device", "/proc/nothing/here").status == 73)
-        #expect(try simulation.consumer("inspect", simulation.scratch.path("missing")).status == 74)
-        #expect(try simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
+        #expect(try await simulation.consumer("list", "--device", blocked).status == 73)
+        #expect(try await simulation.consumer("list", "--device", "/proc/nothing/here").status == 73)
+        #expect(try await simulation.consumer("inspect", simulation.scratch.path("missing")).status == 74)
+        #expect(try await simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
     }
 
     @Test("are that of the first failure, with everything else tried")
-    func severalItems() throws {
-        try simulation.serve()
-        let run = try simulation.consumer(
+    func severalItems() async throws {
+        try await simulation.serve()
+        let run = try await simulation.consumer(
             "import", "Device.zip", "Signature.zip", "nothing.p12", "--uti", "public.zip-archive", "--json")
         #expect(run.status == 9)
         #expect(try run.statuses() == ["failed", "imported", "failed"])
     }
 
     @Test("are in every command's help")
-    func documented() throws {
-        for run in [try simulation.provider("--help"), try simulation.consumer("--help")] {
+    func documented() async throws {
+        for run in [try await simulation.provider("--help"), try await simulation.consumer("--help")] {
             #expect(run.status == 0)
             for code in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 64, 73, 74] {
                 #expect(run.text.contains(String(format: "\n%4d  ", code)), "\(code)")

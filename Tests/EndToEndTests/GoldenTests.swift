@@ -28,13 +28,13 @@ struct GoldenTests {
     }
 
     @Test("is the help of every command", arguments: [BuiltCommand.provider, .consumer])
-    func help(command: BuiltCommand) throws {
-        let root = try RunningCommand(command, ["--help"]).finish()
+    func help(command: BuiltCommand) async throws {
+        let root = try await RunningCommand(command, ["--help"]).finish()
         try check(root.text, "help-\(command.rawValue)")
         let names = subcommands(root.text)
         #expect(names.count > 5)
         for name in names {
-            let run = try RunningCommand(command, [name, "--help"]).finish()
+            let run = try await RunningCommand(command, [name, "--help"]).finish()
             #expect(run.status == 0)
             #expect(run.text.contains("EXAMPLE:\n"), "\(name) has no example")
             try check(run.text, "help-\(command.rawValue)-\(name)")
@@ -42,11 +42,13 @@ struct GoldenTests {
     }
 
     @Test("is the list of an empty provider in JSON and in text")
-    func emptyList() throws {
+    func emptyList() async throws {
         let simulation = try Simulation()
         try check(
-            try simulation.provider("list", "--at", "2026-03-01T12:00:00Z", "--json").text, "list-empty-json")
-        try check(try simulation.provider("list", "--at", "2026-03-01T12:00:00Z").text, "list-empty-text")
+            try await simulation.provider("list", "--at", "2026-03-01T12:00:00Z", "--json").text,
+            "list-empty-json")
+        try check(
+            try await simulation.provider("list", "--at", "2026-03-01T12:00:00Z").text, "list-empty-text")
     }
 
     @Test(
@@ -59,20 +61,21 @@ struct GoldenTests {
             ("unknown-option", ["browse", "--colour"]),
             ("no-such-label", ["show", "ABC"]), ("nothing-named", ["import"]),
         ])
-    func errors(name: String, arguments: [String]) throws {
+    func errors(name: String, arguments: [String]) async throws {
         let simulation = try Simulation()
-        let run = try simulation.consumer(arguments + ["--json"])
+        let run = try await simulation.consumer(arguments + ["--json"])
         let said = "exit \(run.status)\n\(run.errors)\(run.text)"
         try check(said.replacingOccurrences(of: simulation.scratch.path, with: "SCRATCH"), "error-\(name)")
     }
 
     @Test("is a version, and a completion script for each shell")
-    func versionAndCompletions() throws {
+    func versionAndCompletions() async throws {
         for command in [BuiltCommand.provider, .consumer] {
-            let version = try RunningCommand(command, ["--version"]).finish()
+            let version = try await RunningCommand(command, ["--version"]).finish()
             #expect(version.status == 0 && version.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
             for shell in ["bash", "zsh", "fish"] {
-                let script = try RunningCommand(command, ["--generate-completion-script", shell]).finish()
+                let script = try await RunningCommand(command, ["--generate-completion-script", shell])
+                    .finish()
                 #expect(script.status == 0 && script.text.contains(command.rawValue))
             }
         }

@@ -10,9 +10,9 @@ struct LegacyTests {
         simulation = try Simulation()
     }
 
-    private func rows(_ types: String...) throws -> [[String: Any]] {
+    private func rows(_ types: String...) async throws -> [[String: Any]] {
         let arguments = ["browse", "--mechanism", "legacy", "--json"] + types.flatMap { ["--uti", $0] }
-        let run = try simulation.consumer(arguments)
+        let run = try await simulation.consumer(arguments)
         #expect(run.status == 0, "\(run.errors)")
         return try #require(try run.json()["items"] as? [[String: Any]])
     }
@@ -20,21 +20,21 @@ struct LegacyTests {
     @Test(
         "lists the public samples as its rules say",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
-    func samples() throws {
+    func samples() async throws {
         let password = try simulation.write("password", as: "password")
         // The legacy sample's files are named by their labels; the three others are another provider's.
         let samples = Corpora.files(in: "purebred-samples").filter { $0.path.count > 40 }
         #expect(samples.count == 8)
         let files = samples.map { Corpora.folder + "/" + $0.path }
         for file in files {
-            #expect(try simulation.provider("import", file, "--password-file", password).status == 0)
+            #expect(try await simulation.provider("import", file, "--password-file", password).status == 0)
         }
-        try simulation.serve()
-        #expect(try rows("com.rsa.pkcs-12").count == 5)
-        #expect(try rows("purebred.select.signature").count == 1)
-        #expect(try rows("purebred.select.signature", "purebred.select.no-filter").count == 4)
-        #expect(try rows("purebred.zip.all-user", "purebred.zip.no-filter").count == 1)
-        let imported = try simulation.consumer(
+        try await simulation.serve()
+        #expect(try await rows("com.rsa.pkcs-12").count == 5)
+        #expect(try await rows("purebred.select.signature").count == 1)
+        #expect(try await rows("purebred.select.signature", "purebred.select.no-filter").count == 4)
+        #expect(try await rows("purebred.zip.all-user", "purebred.zip.no-filter").count == 1)
+        let imported = try await simulation.consumer(
             "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all-user", "--uti",
             "purebred.zip.no-filter", "--allow-paste", "--json")
         #expect(imported.status == 0)
@@ -43,50 +43,50 @@ struct LegacyTests {
     }
 
     @Test("imports a row after the user allows the paste, and nothing after a denial or without an answer")
-    func consent() throws {
-        try simulation.provider("provision", "--key", "p256", "--generations", "2")
-        try simulation.serve()
-        let row = try #require(try rows("purebred.select.signature").first?["filename"] as? String)
+    func consent() async throws {
+        try await simulation.provider("provision", "--key", "p256", "--generations", "2")
+        try await simulation.serve()
+        let row = try #require(try await rows("purebred.select.signature").first?["filename"] as? String)
         let command = [
             "import", row, "--mechanism", "legacy", "--uti", "purebred.select.signature", "--json",
         ]
-        let denied = try simulation.consumer(command + ["--deny-paste"])
+        let denied = try await simulation.consumer(command + ["--deny-paste"])
         #expect(denied.status == 10)
         #expect(try denied.errorCode() == "paste-denied")
         #expect(denied.errors.contains("hint: --allow-paste"))
-        let unanswered = try simulation.consumer(command)
+        let unanswered = try await simulation.consumer(command)
         #expect(unanswered.status == 10)
         #expect(unanswered.errors.contains("hint: add --allow-paste or --deny-paste"))
-        #expect(try simulation.held().isEmpty)
-        #expect(try simulation.consumer(command + ["--allow-paste"]).status == 0)
-        #expect(try simulation.consumer(command + ["--allow-paste"]).statuses() == ["duplicate"])
+        #expect(try await simulation.held().isEmpty)
+        #expect(try await simulation.consumer(command + ["--allow-paste"]).status == 0)
+        #expect(try await simulation.consumer(command + ["--allow-paste"]).statuses() == ["duplicate"])
     }
 
     @Test("says that the pasteboard's time was over, and takes no wrong password instead")
-    func expired() throws {
-        try simulation.provider("provision", "--key", "p256", "--generations", "1")
-        try simulation.serve("--pasteboard-expiry", "0")
+    func expired() async throws {
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try await simulation.serve("--pasteboard-expiry", "0")
         let command = [
             "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all", "--allow-paste",
             "--json",
         ]
-        let expired = try simulation.consumer(command)
+        let expired = try await simulation.consumer(command)
         #expect(expired.status == 3)
         #expect(try expired.errorCode() == "pasteboard-expired")
         #expect(expired.errors.contains("hint: import the item again"))
-        let mistyped = try simulation.consumer(command + ["--password-stdin"], input: "mistyped")
+        let mistyped = try await simulation.consumer(command + ["--password-stdin"], input: "mistyped")
         #expect(mistyped.status == 3)
         #expect(try mistyped.errorCode() == "wrong-password")
     }
 
     @Test("serves both mechanisms at the same time, and never pastes for the newer one")
-    func bothMechanisms() throws {
-        try simulation.provider("provision", "--key", "p256", "--generations", "1")
-        try simulation.serve()
-        #expect(try simulation.consumer("import", "All.zip", "--uti", "public.zip-archive").status == 0)
+    func bothMechanisms() async throws {
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try await simulation.serve()
+        #expect(try await simulation.consumer("import", "All.zip", "--uti", "public.zip-archive").status == 0)
         let pasteboard = simulation.device + "/pasteboard/item"
         #expect(!FileManager.default.fileExists(atPath: pasteboard))
-        let legacy = try simulation.consumer(
+        let legacy = try await simulation.consumer(
             "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all", "--allow-paste",
             "--json")
         #expect(try legacy.statuses() == Array(repeating: "duplicate", count: 3))
@@ -105,19 +105,19 @@ struct LegacyTests {
             ["import", "x", "--mechanism", "legacy", "--uti", "purebred.select.all_user"],
             ["browse", "--mechanism", "2016"],
         ])
-    func mixing(arguments: [String]) throws {
-        try simulation.serve()
-        let run = try simulation.consumer(arguments + ["--json"])
+    func mixing(arguments: [String]) async throws {
+        try await simulation.serve()
+        let run = try await simulation.consumer(arguments + ["--json"])
         #expect(run.status == 64)
         #expect(run.errors.contains("hint: "))
     }
 
     @Test(
         "explains both mechanisms, and prints the row of a type that cannot be asked for before it exits 64")
-    func explain() throws {
-        try simulation.provider("provision", "--key", "p256", "--generations", "2")
-        try simulation.serve()
-        let run = try simulation.consumer("explain", "--uti", "purebred2025.select.signature", "--json")
+    func explain() async throws {
+        try await simulation.provider("provision", "--key", "p256", "--generations", "2")
+        try await simulation.serve()
+        let run = try await simulation.consumer("explain", "--uti", "purebred2025.select.signature", "--json")
         #expect(run.status == 0)
         let rows = try #require(try run.json()["items"] as? [[String: Any]])
         let reasons = Set(rows.compactMap { $0["reason"] as? String })
@@ -129,37 +129,40 @@ struct LegacyTests {
         for row in rows {
             #expect(row["message"] is String && row["missing"] is [String] && row["enabled"] is Bool)
         }
-        let bad = try simulation.consumer("explain", "--uti", "purebred2025.zip.all_user", "--json")
+        let bad = try await simulation.consumer("explain", "--uti", "purebred2025.zip.all_user", "--json")
         #expect(bad.status == 64)
         let first = try #require((try bad.json()["items"] as? [[String: Any]])?.first)
         #expect(first["reason"] as? String == "deprecated-spelling")
         #expect(first["missing"] as? [String] == ["purebred2025.zip.all-user"])
-        let one = try simulation.consumer("explain", "PIV.zip", "--uti", "public.zip-archive", "--json")
+        let one = try await simulation.consumer("explain", "PIV.zip", "--uti", "public.zip-archive", "--json")
         #expect((try one.json()["items"] as? [Any])?.count == 1)
-        let legacy = try simulation.consumer(
+        let legacy = try await simulation.consumer(
             "explain", "--mechanism", "legacy", "--uti", "purebred.select.signature", "--json")
         #expect((try legacy.json()["items"] as? [Any])?.count == 6)
-        #expect(try simulation.consumer("explain", "nothing.p12").status == 9)
+        #expect(try await simulation.consumer("explain", "nothing.p12").status == 9)
     }
 
     @Test("classifies certificates and PKCS #12 files, with either command")
-    func classify() throws {
-        try simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "encryption")
+    func classify() async throws {
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "encryption")
         let password = try simulation.write("p", as: "password")
         let file = simulation.scratch.path("a.p12")
-        let name = try #require(try simulation.items().first?["identifier"] as? String)
-        try simulation.provider("export", name, "-o", file, "--password-file", password)
-        let run = try simulation.consumer("classify", file, "--password-file", password, "--json")
+        let name = try #require(try await simulation.items().first?["identifier"] as? String)
+        try await simulation.provider("export", name, "-o", file, "--password-file", password)
+        let run = try await simulation.consumer("classify", file, "--password-file", password, "--json")
         let row = try #require((try run.json()["certificates"] as? [[String: Any]])?.first)
         #expect(row["type"] as? String == "encryption" && row["legacyType"] as? String == "encryption")
         let warnings = try #require(row["warnings"] as? [[String: Any]]).compactMap { $0["code"] as? String }
         #expect(warnings == ["elliptic-key-agreement"])
         let trust = simulation.scratch.path("trust.pem")
-        try simulation.provider("trust", "-o", trust)
+        try await simulation.provider("trust", "-o", trust)
         #expect(
-            (try simulation.provider("classify", trust, "--json").json()["certificates"] as? [Any])?.count
-                == 3)
+            (try await simulation.provider("classify", trust, "--json").json()["certificates"] as? [Any])?
+                .count
+                == 4)
         #expect(
-            try simulation.consumer("classify", try simulation.write("garbage", as: "garbage")).status == 5)
+            try await simulation.consumer("classify", try simulation.write("garbage", as: "garbage")).status
+                == 5)
     }
 }

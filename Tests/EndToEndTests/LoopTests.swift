@@ -6,128 +6,132 @@ import Testing
 @Suite("The 2025 loop through the built commands")
 struct LoopTests {
     @Test("provisions, serves, browses, imports and stops, and leaves nothing running")
-    func loop() throws {
+    func loop() async throws {
         let simulation = try Simulation()
-        #expect(try simulation.provider("provision", "--key", "p256").status == 0)
+        #expect(try await simulation.provider("provision", "--key", "p256").status == 0)
 
-        let root = try simulation.items()
+        let root = try await simulation.items()
         #expect(root.filter { $0["kind"] as? String == "pkcs12" }.count == 12)
         #expect(root.filter { $0["kind"] as? String == "folder" }.count == 7)
         #expect(root.filter { $0["kind"] as? String == "zip" }.count == 7)
         let folders = ["All User", "All", "PIV", "Signature", "Encryption", "Device", "Unfiltered"]
         let counts = [6, 6, 1, 1, 4, 0, 12]
-        #expect(try folders.map { try simulation.items($0).count } == counts)
+        #expect(try await simulation.counts(folders) == counts)
 
-        try simulation.serve()
-        let piv = try #require(try simulation.items("PIV").first?["filename"] as? String)
-        let file = try simulation.consumer("import", piv, "--uti", "com.rsa.pkcs-12", "--json")
+        try await simulation.serve()
+        let piv = try #require(try await simulation.items("PIV").first?["filename"] as? String)
+        let file = try await simulation.consumer("import", piv, "--uti", "com.rsa.pkcs-12", "--json")
         #expect(file.status == 0)
         #expect(try file.statuses() == ["imported"])
-        let signature = try #require(try simulation.items("Signature").first?["identifier"] as? String)
-        let inFolder = try simulation.consumer(
+        let signature = try #require(try await simulation.items("Signature").first?["identifier"] as? String)
+        let inFolder = try await simulation.consumer(
             "import", signature, "--uti", "purebred2025.select.signature-p12", "--json")
         #expect(try inFolder.statuses() == ["imported"])
         for (folder, count) in zip(folders, counts) {
-            let zip = try simulation.consumer(
+            let zip = try await simulation.consumer(
                 "import", "\(folder).zip", "--uti", "public.zip-archive", "--json")
             let arrived = try zip.results().filter { $0["status"] as? String != "failed" }
             #expect(arrived.count == count, "\(folder)")
             #expect(zip.status == (count == 0 ? 9 : 0), "\(folder)")
         }
-        let held = try simulation.held()
+        let held = try await simulation.held()
         #expect(held.count == 12)
 
         let trust = simulation.scratch.path("trust.pem")
-        #expect(try simulation.provider("trust", "-o", trust).status == 0)
-        let verified = try simulation.consumer("verify", "--trust", trust, "--json")
+        #expect(try await simulation.provider("trust", "-o", trust).status == 0)
+        let verified = try await simulation.consumer("verify", "--trust", trust, "--json")
         #expect(verified.status == 7)
         let valid = try #require(try verified.json()["results"] as? [[String: Any]]).filter {
             $0["valid"] as? Bool == true
         }
         #expect(valid.count == 3)
 
-        let stopped = try simulation.stopServing()
+        let stopped = try await simulation.stopServing()
         #expect(stopped.status == 0)
         #expect(!FileManager.default.fileExists(atPath: simulation.device + "/provider.sock"))
     }
 
     @Test("stops cleanly on either signal", arguments: [SIGTERM, SIGINT])
-    func signals(signal: Int32) throws {
+    func signals(signal: Int32) async throws {
         let simulation = try Simulation()
-        try simulation.serve()
-        #expect(try simulation.stopServing(by: signal).status == 0)
+        try await simulation.serve()
+        #expect(try await simulation.stopServing(by: signal).status == 0)
     }
 
     @Test("keeps to the device rules when device identities are there")
-    func deviceIdentities() throws {
+    func deviceIdentities() async throws {
         let simulation = try Simulation()
-        let run = try simulation.provider(
+        let run = try await simulation.provider(
             "provision", "--key", "p256", "--types", "encryption,signature,authentication,device")
         #expect(run.status == 0)
         let folders = ["All User", "All", "PIV", "Signature", "Encryption", "Device", "Unfiltered"]
-        #expect(try folders.map { try simulation.items($0).count } == [6, 7, 1, 1, 4, 1, 16])
+        #expect(try await simulation.counts(folders) == [6, 7, 1, 1, 4, 1, 16])
     }
 
     @Test("calls what is there already a duplicate, and a success")
-    func duplicates() throws {
+    func duplicates() async throws {
         let simulation = try Simulation()
-        try simulation.provider("provision", "--key", "p256", "--generations", "1")
-        try simulation.serve()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try await simulation.serve()
         let arguments = ["import", "All.zip", "All User.zip", "--uti", "public.zip-archive", "--json"]
-        let first = try simulation.consumer(arguments)
+        let first = try await simulation.consumer(arguments)
         #expect(
             try first.statuses() == Array(repeating: "imported", count: 3)
                 + Array(repeating: "duplicate", count: 3))
         #expect(first.status == 0)
-        #expect(try simulation.consumer(arguments).statuses() == Array(repeating: "duplicate", count: 6))
+        #expect(
+            try await simulation.consumer(arguments).statuses() == Array(repeating: "duplicate", count: 6))
     }
 
     @Test("shows an item's certificates before import, disabled or not, and imports nothing by it")
-    func details() throws {
+    func details() async throws {
         let simulation = try Simulation()
-        try simulation.provider("provision", "--key", "p256", "--generations", "2")
-        try simulation.serve()
-        let file = try #require(try simulation.items("PIV").first?["identifier"] as? String)
-        let one = try simulation.consumer("browse", "--details", file, "--json")
+        try await simulation.provider("provision", "--key", "p256", "--generations", "2")
+        try await simulation.serve()
+        let file = try #require(try await simulation.items("PIV").first?["identifier"] as? String)
+        let one = try await simulation.consumer("browse", "--details", file, "--json")
         #expect(one.status == 0)
         let entries = try #require(try one.json()["entries"] as? [[String: Any]])
         let certificates = try #require(entries.first?["certificates"] as? [[String: Any]])
         #expect(certificates.first?["type"] as? String == "authentication")
-        let zip = try simulation.consumer("browse", "--details", "All.zip", "--json")
+        let zip = try await simulation.consumer("browse", "--details", "All.zip", "--json")
         #expect((try zip.json()["entries"] as? [Any])?.count == 4)
-        #expect(try simulation.held().isEmpty)
+        #expect(try await simulation.held().isEmpty)
     }
 
     @Test("gives the same key and certificate that the key chain holds")
-    func exportUnderOwnPassword() throws {
+    func exportUnderOwnPassword() async throws {
         let simulation = try Simulation()
-        try simulation.provider("provision", "--key", "rsa2048", "--generations", "1", "--types", "signature")
+        try await simulation.provider(
+            "provision", "--key", "rsa2048", "--generations", "1", "--types", "signature")
         let secret = try simulation.write("correct horse\n", as: "secret")
-        let item = try #require(try simulation.items().first?["identifier"] as? String)
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
         for profile in ["modern", "compatible"] {
             let path = simulation.scratch.path("\(profile).p12")
-            let exported = try simulation.provider(
+            let exported = try await simulation.provider(
                 "export", item, "-o", path, "--password-file", secret, "--profile", profile)
             #expect(exported.status == 0)
-            let inspected = try simulation.consumer("inspect", path, "--password-file", secret, "--json")
+            let inspected = try await simulation.consumer(
+                "inspect", path, "--password-file", secret, "--json")
             let identities = try #require(try inspected.json()["identities"] as? [[String: Any]])
             #expect(identities.first?["label"] as? String == item)
         }
-        let imported = try simulation.consumer(
+        let imported = try await simulation.consumer(
             "import", "--file", simulation.scratch.path("modern.p12"), "--password-stdin",
             input: "correct horse\n")
         #expect(imported.status == 0)
-        #expect(try simulation.held().first?["label"] as? String == item)
+        #expect(try await simulation.held().first?["label"] as? String == item)
     }
 
     @Test("shows every attribute of a held identity by the start of its label")
-    func show() throws {
+    func show() async throws {
         let simulation = try Simulation()
-        try simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "signature")
-        try simulation.serve()
-        let label = try #require(try simulation.items().first?["identifier"] as? String)
-        try simulation.consumer("import", label)
-        let shown = try simulation.consumer("show", String(label.prefix(8).lowercased()), "--json")
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.serve()
+        let label = try #require(try await simulation.items().first?["identifier"] as? String)
+        try await simulation.consumer("import", label)
+        let shown = try await simulation.consumer("show", String(label.prefix(8).lowercased()), "--json")
         let json = try shown.json()
         #expect(json["label"] as? String == label)
         #expect(json["accessible"] as? String == "WhenPasscodeSetThisDeviceOnly")
@@ -135,21 +139,21 @@ struct LoopTests {
         #expect(json["canDecrypt"] as? Bool == false)
         #expect(json["keySizeInBits"] as? Int == 256)
         #expect(json["isPermanent"] as? Bool == true)
-        #expect(try simulation.consumer("show", "00000000000").status == 9)
+        #expect(try await simulation.consumer("show", "00000000000").status == 9)
     }
 
     @Test("empties each key chain without touching the other")
-    func clear() throws {
+    func clear() async throws {
         let simulation = try Simulation()
-        try simulation.provider("provision", "--key", "p256", "--generations", "1")
-        try simulation.serve()
-        try simulation.consumer("import", "All.zip", "--uti", "public.zip-archive")
-        #expect(try simulation.consumer("clear").status == 10)
-        #expect(try simulation.held().count == 3)
-        #expect(try simulation.consumer("clear", "--yes").status == 0)
-        #expect(try simulation.held().isEmpty)
-        #expect(try simulation.items().count == 17)
-        #expect(try simulation.provider("clear", "--yes").status == 0)
-        #expect(try simulation.items().count == 14)
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try await simulation.serve()
+        try await simulation.consumer("import", "All.zip", "--uti", "public.zip-archive")
+        #expect(try await simulation.consumer("clear").status == 10)
+        #expect(try await simulation.held().count == 3)
+        #expect(try await simulation.consumer("clear", "--yes").status == 0)
+        #expect(try await simulation.held().isEmpty)
+        #expect(try await simulation.items().count == 17)
+        #expect(try await simulation.provider("clear", "--yes").status == 0)
+        #expect(try await simulation.items().count == 14)
     }
 }

@@ -7,25 +7,25 @@ struct SampleFilesTests {
     @Test(
         "pass from a provider's key chain to a consumer's, typed right",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
-    func roundTrip() throws {
+    func roundTrip() async throws {
         let samples = Corpora.files(in: "purebred-samples")
         #expect(samples.count == 11)
         let simulation = try Simulation()
         let password = try simulation.write("password\n", as: "password")
         for sample in samples {
             let path = Corpora.folder + "/" + sample.path
-            let run = try simulation.provider("import", path, "--password-file", password, "--json")
+            let run = try await simulation.provider("import", path, "--password-file", password, "--json")
             #expect(run.status == 0, "\(run.errors)")
             #expect(try run.statuses() == ["imported"])
         }
-        try simulation.serve()
-        let published = try simulation.items().filter { $0["kind"] as? String == "pkcs12" }
+        try await simulation.serve()
+        let published = try await simulation.items().filter { $0["kind"] as? String == "pkcs12" }
         #expect(published.count == samples.count)
-        let imported = try simulation.consumer(
+        let imported = try await simulation.consumer(
             "import", "Unfiltered.zip", "--uti", "public.zip-archive", "--json")
         #expect(imported.status == 0)
         #expect(try imported.statuses() == Array(repeating: "imported", count: samples.count))
-        let labels = try simulation.held().compactMap { $0["label"] as? String }
+        let labels = try await simulation.held().compactMap { $0["label"] as? String }
         #expect(Set(labels) == Set(published.compactMap { $0["identifier"] as? String }))
     }
 }

@@ -19,42 +19,44 @@ final class Simulation {
 
     /// Runs the provider's command to its end.
     @discardableResult
-    func provider(_ arguments: String..., input: String = "") throws -> CommandRun {
-        try RunningCommand(.provider, arguments, environment: environment, input: Data(input.utf8)).finish()
+    func provider(_ arguments: String..., input: String = "") async throws -> CommandRun {
+        try await RunningCommand(
+            .provider, arguments, environment: environment, input: Data(input.utf8)
+        ).finish()
     }
 
     /// Runs the consumer's command to its end.
     @discardableResult
     func consumer(
         _ arguments: String..., input: String = "", environment extra: [String: String] = [:]
-    ) throws -> CommandRun {
-        try consumer(arguments, input: input, environment: extra)
+    ) async throws -> CommandRun {
+        try await consumer(arguments, input: input, environment: extra)
     }
 
     /// Runs the consumer's command to its end.
     @discardableResult
     func consumer(
         _ arguments: [String], input: String = "", environment extra: [String: String] = [:]
-    ) throws -> CommandRun {
-        try RunningCommand(
+    ) async throws -> CommandRun {
+        try await RunningCommand(
             .consumer, arguments, environment: environment.merging(extra) { $1 }, input: Data(input.utf8)
         ).finish()
     }
 
     /// Starts the provider's service and waits until it says that it listens.
-    func serve(_ arguments: String...) throws {
+    func serve(_ arguments: String...) async throws {
         let running = try RunningCommand(.provider, ["serve"] + arguments, environment: environment)
-        try running.waitForError(containing: "listening on")
+        try await running.waitForError(containing: "listening on")
         provider = running
     }
 
     /// Tells the running provider to stop, and waits for its end.
     @discardableResult
-    func stopServing(by signal: Int32 = SIGTERM) throws -> CommandRun {
+    func stopServing(by signal: Int32 = SIGTERM) async throws -> CommandRun {
         let running = try #require(provider)
         provider = nil
         running.signal(signal)
-        return try running.finish()
+        return try await running.finish()
     }
 
     /// Writes a file into the scratch folder.
@@ -63,14 +65,21 @@ final class Simulation {
     }
 
     /// The provider's items of a container, from its own list.
-    func items(_ container: String = "root") throws -> [[String: Any]] {
-        let run = try provider("list", container, "--json")
+    func items(_ container: String = "root") async throws -> [[String: Any]] {
+        let run = try await provider("list", container, "--json")
         return try #require(try run.json()["items"] as? [[String: Any]])
     }
 
+    /// How many items each of these containers holds.
+    func counts(_ containers: [String]) async throws -> [Int] {
+        var counts: [Int] = []
+        for container in containers { counts.append(try await items(container).count) }
+        return counts
+    }
+
     /// The identities that the consumer holds, by label.
-    func held() throws -> [[String: Any]] {
-        try #require(try consumer("list", "--json").json()["identities"] as? [[String: Any]])
+    func held() async throws -> [[String: Any]] {
+        try #require(try await consumer("list", "--json").json()["identities"] as? [[String: Any]])
     }
 }
 

@@ -51,7 +51,12 @@ struct StandInProvider: ProviderService {
     ) async throws -> Result {
         let scratch = try ScratchFolder()
         let path = scratch.path("provider.sock")
-        let server = try ProviderServer(path: path, service: self, logger: Logger(label: "test"))
+        // A busy machine is nobody's fault, so there are no deadlines to miss.
+        var limits = ServerLimits()
+        limits.hello = .seconds(600)
+        limits.idle = .seconds(600)
+        let server = try ProviderServer(
+            path: path, service: self, limits: limits, logger: Logger(label: "test"))
         let running = Task { try await server.run() }
         defer { running.cancel() }
         let client = try await ProviderClient.connect(path: path, clientName: "test")

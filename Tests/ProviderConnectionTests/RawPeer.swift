@@ -20,7 +20,7 @@ final class RawPeer: Sendable {
 
     init(path: String) throws {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        var patience = timeval(tv_sec: 120, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             unsafe setsockopt(
                 descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))

@@ -24,7 +24,12 @@ func withServer(
     _ body: (String, Task<Void, any Error>) async throws -> Void
 ) async throws {
     try await withScratchFolder { folder in
+        // No deadline but those a test sets: a busy machine is nobody's fault.
         var limits = ServerLimits()
+        limits.hello = .seconds(600)
+        limits.frame = .seconds(600)
+        limits.idle = .seconds(600)
+        limits.stalled = .seconds(600)
         adjust(&limits)
         let path = folder + "/provider.sock"
         let server = try ProviderServer(

@@ -39,6 +39,7 @@ package struct CommandRun: Sendable {
 package final class RunningCommand {
     private let process = Process()
     private let scratch: ScratchFolder
+    private let end = AsyncStream<Void>.makeStream()
 
     /// Starts a command with nothing of the caller's environment but `PATH` and what is given.
     ///
@@ -58,6 +59,8 @@ package final class RunningCommand {
         process.standardInput = FileHandle(forReadingAtPath: scratch.path("input"))
         process.standardOutput = FileHandle(forWritingAtPath: scratch.path("output"))
         process.standardError = FileHandle(forWritingAtPath: scratch.path("errors"))
+        // Waiting must not hold one of the few threads that every test shares.
+        process.terminationHandler = { [end] _ in end.continuation.finish() }
         try process.run()
     }
 
@@ -72,8 +75,8 @@ package final class RunningCommand {
     /// Waits for the end and gives what came of it.
     ///
     /// - Throws: where the output cannot be read.
-    package func finish() throws -> CommandRun {
-        process.waitUntilExit()
+    package func finish() async throws -> CommandRun {
+        for await _ in end.stream {}
         return CommandRun(
             status: process.terminationReason == .exit
                 ? process.terminationStatus : -process.terminationStatus,
@@ -83,17 +86,17 @@ package final class RunningCommand {
 
     /// Waits until standard error holds `text`.
     ///
-    /// A look at a growing file: there is nothing to wait on but the command's end, so this yields between
+    /// A look at a growing file: there is nothing to wait on but the command's end, so this steps aside between
     /// looks and gives up when the command has ended.
     ///
     /// - Throws: `EndedEarly` where the command ends without having said it.
-    package func waitForError(containing text: String) throws {
+    package func waitForError(containing text: String) async throws {
         while true {
             let isRunning = process.isRunning
             let errors = String(decoding: try scratch.read("errors"), as: UTF8.self)
             if errors.contains(text) { return }
             guard isRunning else { throw EndedEarly(errors: errors) }
-            usleep(2_000)
+            try await Task.sleep(for: .milliseconds(2))
         }
     }
 
