@@ -23,4 +23,6 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "derivation.h"
+
 #endif

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Key derivations through OpenSSL's EVP_KDF.
+/// Key derivations: those that everyone uses on OpenSSL's compression functions, the rest through EVP_KDF.
 enum KeyDerivation {
     /// What the key of RFC 7292, B.3 is for.
     enum Purpose: UInt64 {
@@ -14,6 +14,12 @@ enum KeyDerivation {
         _ purpose: Purpose, password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
+        if count == 0 { return SecretBytes([]) }
+        if let loop = CompressionLoop(digest: digest) {
+            return loop.pkcs12(
+                purpose: UInt8(purpose.rawValue), password: password, salt: salt, iterations: iterations,
+                count: count)
+        }
         let parameters = ParameterList()
         parameters.append("pass", password)
         parameters.append("salt", SecretBytes(salt))
@@ -41,6 +47,10 @@ enum KeyDerivation {
         password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
+        if count == 0 { return SecretBytes([]) }
+        if let loop = CompressionLoop(digest: digest) {
+            return loop.pbkdf2(password: password, salt: salt, iterations: iterations, count: count)
+        }
         let parameters = ParameterList()
         parameters.append("pass", password)
         parameters.append("salt", SecretBytes(salt))

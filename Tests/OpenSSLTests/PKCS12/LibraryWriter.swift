@@ -90,18 +90,27 @@ enum LibraryWriter {
         return key
     }
 
-    /// The derivation of RFC 7292, B.2, for the purpose of that number.
+    /// The derivation of RFC 7292, B.2, for the purpose of that number, from a password in ASCII.
     static func pkcs12(
         _ password: String, salt: [UInt8], purpose: CInt, iterations: Int, digest: String, count: Int
+    ) throws -> [UInt8] {
+        let wide: [UInt8] = password.utf8.flatMap { [0, $0] as [UInt8] } + [0, 0]
+        return try pkcs12(
+            bytes: wide, salt: salt, purpose: purpose, iterations: iterations, digest: digest, count: count)
+    }
+
+    /// The same from the password's final octets.
+    static func pkcs12(
+        bytes: [UInt8], salt: [UInt8], purpose: CInt, iterations: Int, digest: String, count: Int
     ) throws -> [UInt8] {
         let algorithm = unsafe EVP_MD_fetch(LibraryContext.legacy.pointer, digest, nil)
         defer { unsafe EVP_MD_free(algorithm) }
         var key = [UInt8](repeating: 0, count: count)
-        var salt = salt
+        var (bytes, salt) = (bytes, salt)
         guard
-            unsafe PKCS12_key_gen_utf8_ex(
-                password, CInt(password.utf8.count), &salt, CInt(salt.count), purpose, CInt(iterations),
-                CInt(count), &key, algorithm, LibraryContext.legacy.pointer, nil) == 1
+            unsafe PKCS12_key_gen_uni_ex(
+                &bytes, CInt(bytes.count), &salt, CInt(salt.count), purpose, CInt(iterations), CInt(count),
+                &key, algorithm, LibraryContext.legacy.pointer, nil) == 1
         else { throw Failure("the derivation of PKCS #12 with \(digest)") }
         return key
     }
