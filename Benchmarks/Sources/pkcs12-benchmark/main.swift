@@ -1,0 +1,77 @@
+import Foundation
+import OpenSSL
+
+// usage: pkcs12-benchmark make FOLDER | import FILE | export FILE, for so many seconds as a last argument says.
+// `make` writes the files; the others print how many times a second they import that file, or write its like.
+
+let password = SecretBytes(utf8: "password")
+let arguments = CommandLine.arguments.dropFirst()
+
+switch arguments.first {
+case "make":
+    try makeFiles(in: arguments.dropFirst().first ?? ".")
+case let mode? where mode == "import" || mode == "export":
+    let values = Array(arguments.dropFirst())
+    guard values.count == 2, let seconds = Double(values[1]) else { exit(64) }
+    let file = URL(fileURLWithPath: values[0])
+    let bytes = Array(try Data(contentsOf: file))
+    let name = file.deletingPathExtension().lastPathComponent
+    if mode == "import" {
+        print(try rate(seconds) { try importing(bytes) })
+    } else {
+        let profile = String(name.split(separator: "_")[1])
+        let identity = try PKCS12.read(bytes, password: .text(password)).requireIdentities()[0]
+        print(
+            try rate(seconds) { try exporting(identity, PKCS12Profile(.init(rawValue: profile) ?? .modern)) })
+    }
+default:
+    exit(64)
+}
+
+/// What an import does: parse, MAC, decrypt, match key and certificate, label.
+func importing(_ bytes: [UInt8]) throws {
+    let identities = try PKCS12.read(bytes, password: .text(password)).requireIdentities()
+    guard identities.count == 1, identities[0].label.utf8.count == 64 else { exit(1) }
+}
+
+func exporting(_ identity: PKCS12Identity, _ profile: PKCS12Profile) throws {
+    let file = try PKCS12.create(
+        privateKey: identity.privateKey, certificate: identity.certificate, friendlyName: "friendly",
+        password: password, profile: profile)
+    guard file.count > 500 else { exit(1) }
+}
+
+/// Runs a second in five slices and takes the best, for other work on the machine only ever slows it.
+func rate(_ seconds: Double, _ work: () throws -> Void) rethrows -> Double {
+    let clock = ContinuousClock()
+    var best = 0.0
+    for _ in 0..<5 {
+        var count = 0.0
+        let start = clock.now
+        var elapsed = Duration.zero
+        repeat {
+            for _ in 0..<5 { try work() }
+            count += 5
+            elapsed = clock.now - start
+        } while elapsed < .seconds(seconds / 5)
+        best = max(best, count / (elapsed / .seconds(1)))
+    }
+    return best
+}
+
+func makeFiles(in folder: String) throws {
+    for (kind, algorithm) in [("rsa2048", KeyAlgorithm.rsa(bits: 2048)), ("p256", .p256)] {
+        let key = try PrivateKey.generate(algorithm)
+        let template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", "Benchmark")]), serialNumber: [1],
+            notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+            notAfter: Date(timeIntervalSince1970: 1_900_000_000))
+        let certificate = try CertificateIssuer(selfSigned: template, privateKey: key).certificate
+        for profile in [PKCS12Profile.Name.modern, .compatible, .purebredSample] {
+            let bytes = try PKCS12.create(
+                privateKey: key, certificate: certificate, friendlyName: "friendly", password: password,
+                profile: PKCS12Profile(profile))
+            try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(kind)_\(profile.rawValue).p12"))
+        }
+    }
+}
