@@ -1,0 +1,10 @@
+// libFuzzer's entry point for programs that have a main of their own; the library comes with the compiler.
+#ifndef CFUZZER_H
+#define CFUZZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerRunDriver(int *count, char ***arguments, int (*test)(const uint8_t *bytes, size_t count));
+
+#endif
