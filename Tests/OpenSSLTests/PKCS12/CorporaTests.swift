@@ -33,6 +33,19 @@ struct CorporaTests {
         }
     }
 
+    @Test("10,000 seeded mutants of them end in a verdict each", .timeLimit(.minutes(5)))
+    func mutants() throws {
+        let files = try Corpora.entries.filter { $0.columns["expected"] == "opens" }
+            .map { (bytes: try $0.bytes(), entry: $0) }
+        var generator = SeededGenerator(seed: 0x10_000)
+        for number in 0..<10_000 {
+            var (mutant, entry) = files[number % files.count]
+            Damage.mutate(&mutant, using: &generator)
+            let report = PKCS12.inspect(mutant, password: entry.password)
+            #expect((report.verdict == .ok) == (report.error == nil), "mutant \(number) of \(entry.path)")
+        }
+    }
+
     @Test("the samples of the interface give one identity each, with a name and a localKeyID")
     func samples() throws {
         let samples = Corpora.files(in: "purebred-samples")

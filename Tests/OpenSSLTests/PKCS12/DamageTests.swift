@@ -34,17 +34,25 @@ struct DamageTests {
         var generator = SeededGenerator(seed: 0x5EED)
         for number in 0..<2_000 {
             var mutant = files[number % files.count]
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                Self.mutate(&mutant, using: &generator)
-            }
+            Damage.mutate(&mutant, using: &generator)
             let report = PKCS12.inspect(mutant, password: password)
             guard report.verdict == .ok, report.contents.mac != nil else { continue }
             let isWhole = report.contents.identities.first?.certificate == FileBuilder.first.certificate
             #expect(isWhole, "mutant \(number)")
         }
     }
+}
 
-    private static func mutate(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
+/// Seeded damage to files.
+enum Damage {
+    /// Changes one to four places.
+    static func mutate(_ mutant: inout [UInt8], using generator: inout SeededGenerator) {
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            change(&mutant, using: &generator)
+        }
+    }
+
+    private static func change(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
         guard let index = bytes.indices.randomElement(using: &generator) else { return }
         switch Int.random(in: 0..<5, using: &generator) {
         case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
