@@ -16,6 +16,8 @@ package struct DeviceError: Error, Sendable {
         case exposedFile
         /// A file of the device does not say what it should.
         case damagedFile
+        /// A setting cannot be what it was set to.
+        case invalidValue
         /// The device is locked, which it must not be for this.
         case locked
         /// Others may enter a folder that holds other things than a device.

@@ -1,0 +1,198 @@
+package import Foundation
+private import Glibc
+
+/// The files that the apps of an application group share: their container, as one app sees it.
+///
+/// Files are replaced whole, and changes that build on what is there are made by one process at a time. Not
+/// sealed: what is secret goes into a `GroupStateFile`. A value that may be used from several threads and
+/// processes at once; calls block until the disk has what was written.
+package struct AppGroup: Sendable {
+    /// The group's name.
+    package let identifier: String
+    /// The container's path.
+    package let folder: String
+
+    /// The container of the group `identifier`, made on first use.
+    ///
+    /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
+    package init(_ identifier: String, app: App, device: Device) throws(DeviceError) {
+        folder = try device.groupContainer(identifier, for: app)
+        self.identifier = identifier
+    }
+
+    /// What the file `name` holds; nil when there is none.
+    ///
+    /// - Throws: `DeviceError` when it is a link, open to others, or cannot be read.
+    package func read(_ name: String) throws(DeviceError) -> [UInt8]? {
+        try PrivateFile.open(path(name))?.read(atMost: .max)
+    }
+
+    /// Replaces the file `name`, or makes it.
+    ///
+    /// - Throws: `DeviceError`; what was there stays then.
+    package func write(_ bytes: [UInt8], to name: String) throws(DeviceError) {
+        let path = try path(name)
+        let lock = try exclusively()
+        defer { withExtendedLifetime(lock) {} }
+        try AtomicFile.write(bytes, to: path)
+    }
+
+    /// Changes the file `name` while nobody else changes anything in the group: gives `body` what it holds,
+    /// and keeps what `body` leaves, nil for no file.
+    ///
+    /// - Throws: what `body` throws, or a `DeviceError`; what was there stays then.
+    package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
+        let path = try path(name)
+        let lock = try exclusively()
+        defer { withExtendedLifetime(lock) {} }
+        let old = try read(name)
+        var bytes = old
+        try body(&bytes)
+        guard bytes != old else { return }
+        if let bytes {
+            try AtomicFile.write(bytes, to: path)
+        } else {
+            try removeFile(path)
+        }
+    }
+
+    /// Removes the file `name`; silent when there is none.
+    ///
+    /// - Throws: `DeviceError`.
+    package func remove(_ name: String) throws(DeviceError) {
+        let path = try path(name)
+        let lock = try exclusively()
+        defer { withExtendedLifetime(lock) {} }
+        try removeFile(path)
+    }
+
+    /// The names of the files there are, in their order.
+    ///
+    /// - Throws: `DeviceError` when the container cannot be listed.
+    package func names() throws(DeviceError) -> [String] {
+        try entries().filter { !$0.hasPrefix(".") }
+    }
+
+    /// Removes what nobody changed since `date`, and what interrupted writers left behind. Settings are kept,
+    /// whatever their age.
+    ///
+    /// - Throws: `DeviceError`; some files may be gone then.
+    /// - Returns: the names of the files that were removed.
+    @discardableResult
+    package func removeFiles(unchangedSince date: Date) throws(DeviceError) -> [String] {
+        try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
+    }
+
+    private func removeFiles(
+        unchangedSince date: Date, keeping kept: Set<String>
+    ) throws(DeviceError) -> [String] {
+        let lock = try exclusively()
+        defer { withExtendedLifetime(lock) {} }
+        var removed: [String] = []
+        for name in try entries() {
+            let path = folder + "/" + name
+            // Whoever writes holds the lock, so that these are nobody's.
+            if name.hasSuffix(".tmp"), name.hasPrefix(".") {
+                try removeFile(path)
+                continue
+            }
+            guard !name.hasPrefix("."), !kept.contains(name) else { continue }
+            var status = stat()
+            guard unsafe lstat(path, &status) == 0 else {
+                throw .inputOutput("cannot look at", path, errno: errno)
+            }
+            let changed =
+                Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1_000_000_000
+            guard changed < date.timeIntervalSince1970 else { continue }
+            try removeFile(path)
+            removed.append(name)
+        }
+        return removed
+    }
+
+    /// Removes every file, as on log-out.
+    ///
+    /// - Throws: `DeviceError`; some files may be gone then.
+    package func removeAll() throws(DeviceError) {
+        _ = try removeFiles(unchangedSince: .distantFuture, keeping: [])
+    }
+}
+
+extension AppGroup {
+    /// Brings every file of `old` here, for apps that change the name of their group.
+    ///
+    /// A file goes from the old group when the new one has it on disk, so that an interrupted move is
+    /// finished by the next, and nothing is lost. What is here already is the newer: it stays.
+    ///
+    /// - Throws: `DeviceError`; what was not moved is where it was.
+    /// - Returns: the names of the files that were moved by this call.
+    @discardableResult
+    package func takeOver(_ old: AppGroup) throws(DeviceError) -> [String] {
+        guard old.folder != folder else { return [] }
+        // Always in this order; nobody else holds both.
+        let oldLock = try old.exclusively()
+        let newLock = try exclusively()
+        defer { withExtendedLifetime((oldLock, newLock)) {} }
+        var moved: [String] = []
+        for name in try old.names() {
+            if try read(name) == nil, let bytes = try old.read(name) {
+                try AtomicFile.write(bytes, to: try path(name))
+                moved.append(name)
+            }
+            try removeFile(try old.path(name))
+        }
+        return moved
+    }
+
+    /// Waits until nobody else of the group changes anything, and keeps the others waiting while the lock
+    /// lives.
+    private func exclusively() throws(DeviceError) -> FileLock {
+        try FileLock.acquire(folder + "/.lock")
+    }
+
+    private func path(_ name: String) throws(DeviceError) -> String {
+        let path = folder + "/" + name
+        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(UInt8(ascii: "/")),
+            !name.utf8.contains(0)
+        else { throw .cannotCreate(path, errno: EINVAL) }
+        return path
+    }
+
+    private func entries() throws(DeviceError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        } catch {
+            throw .inputOutput("cannot list", folder, errno: EIO)
+        }
+    }
+
+    private func removeFile(_ path: String) throws(DeviceError) {
+        guard unsafe unlink(path) == 0 else {
+            if errno == ENOENT { return }
+            throw .inputOutput("cannot remove", path, errno: errno)
+        }
+        try Folder.synchronize(folder)
+    }
+}
+
+extension Device {
+    /// Takes an app and its extensions off the device: its own files go, and those of its groups that no
+    /// app among `remaining` is of. Its key-chain items stay, as they do on a device.
+    ///
+    /// - Throws: `DeviceError` when something cannot be removed.
+    package func uninstall(_ app: App, remaining: [App]) throws(DeviceError) {
+        let kept = Set(remaining.flatMap(\.entitlements.applicationGroups))
+        var folders = [try container(of: app)]
+        for group in app.entitlements.applicationGroups where !kept.contains(group) {
+            folders.append(try groupContainer(group, for: app))
+        }
+        for folder in folders {
+            do {
+                try FileManager.default.removeItem(atPath: folder)
+            } catch {
+                throw .inputOutput("cannot remove", folder, errno: EIO)
+            }
+            try Folder.synchronize(Folder.parent(of: folder))
+        }
+    }
+}

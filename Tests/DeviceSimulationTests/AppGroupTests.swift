@@ -1,0 +1,227 @@
+import Foundation
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Application groups")
+struct AppGroupTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let group: AppGroup
+    private static let identifier = App.provider.entitlements.applicationGroups[0]
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        group = try AppGroup(Self.identifier, app: .provider, device: device)
+    }
+
+    @Test("Members share files; other apps have no way in")
+    func members() throws {
+        try group.write([1, 2], to: "file")
+        for member in [App.providerFiles, .providerInterface] {
+            let theirs = try AppGroup(Self.identifier, app: member, device: device)
+            #expect(try theirs.read("file") == [1, 2])
+        }
+        #expect(throws: DeviceError(.missingEntitlement(Self.identifier), path: "", "")) {
+            try AppGroup(Self.identifier, app: .consumer, device: device)
+        }
+    }
+
+    @Test("Files are read, replaced, changed and removed")
+    func files() throws {
+        #expect(try group.read("file") == nil)
+        try group.write([1], to: "file")
+        try group.update("file") { $0?.append(2) }
+        #expect(try group.read("file") == [1, 2])
+        try group.update("other") { bytes in
+            #expect(bytes == nil)
+            bytes = []
+        }
+        #expect(try group.names() == ["file", "other"])
+        try group.update("file") { $0 = nil }
+        for _ in 0..<2 { try group.remove("other") }
+        #expect(try group.names().isEmpty)
+        #expect(try scratch.mode(group.folder) == 0o700)
+    }
+
+    @Test("A change that fails leaves what was there")
+    func failedUpdate() throws {
+        struct Failure: Error {}
+        try group.write([1], to: "file")
+        #expect(throws: Failure.self) {
+            try group.update("file") { bytes in
+                bytes = nil
+                throw Failure()
+            }
+        }
+        #expect(try group.read("file") == [1])
+    }
+
+    @Test("Names that lead elsewhere are refused", arguments: ["", ".", "..", ".lock", "a/b", "a\0"])
+    func badNames(name: String) throws {
+        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.write([1], to: name) }
+        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.read(name) }
+        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.remove(name) }
+    }
+
+    @Test("Eight processes that count in one file lose no count")
+    func processes() async throws {
+        let folder = device.folder
+        try await withThrowingTaskGroup { tasks in
+            for _ in 0..<8 {
+                tasks.addTask {
+                    await #expect(processExitsWith: .success) { [folder = folder as String] in
+                        let device = try Device(folder: folder)
+                        let group = try AppGroup(
+                            App.provider.entitlements.applicationGroups[0], app: .provider, device: device)
+                        for _ in 0..<100 {
+                            try group.update("count") { bytes in
+                                let count = bytes.map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 } ?? 0
+                                bytes = Array("\(count + 1)".utf8)
+                            }
+                            let text = String(decoding: try group.read("count") ?? [], as: UTF8.self)
+                            try #require(Int(text) ?? 0 > 0)
+                        }
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(try group.read("count") == Array("800".utf8))
+        #expect(try scratch.names(group.folder) == [".lock", "count"])
+    }
+
+    @Test("What nobody changed for long goes, and what interrupted writers left; settings stay")
+    func retention() throws {
+        let key = DefaultsKey("n", fallback: 0)
+        try GroupDefaults(group).set(key, to: 1)
+        for name in ["old", "new"] { try group.write([1], to: name) }
+        let longAgo = Date(timeIntervalSince1970: 1_000_000_000)
+        for name in ["old", "defaults.plist"] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: longAgo], ofItemAtPath: group.folder + "/" + name)
+        }
+        try Data([1]).write(to: URL(fileURLWithPath: group.folder + "/.123.tmp"))
+        #expect(try group.removeFiles(unchangedSince: longAgo) == [])
+        #expect(try group.removeFiles(unchangedSince: longAgo + 1) == ["old"])
+        #expect(try scratch.names(group.folder) == [".lock", "defaults.plist", "new"])
+        #expect(try GroupDefaults(group)[key] == 1)
+        try group.removeAll()
+        #expect(try group.names().isEmpty)
+    }
+
+    @Test("A group that takes another name takes its files with it; what is newer stays")
+    func takeOver() throws {
+        let app = App(
+            bundleIdentifier: "app", teamIdentifier: "T",
+            entitlements: Entitlements(applicationGroups: ["group.old", "group.new"]))
+        let old = try AppGroup("group.old", app: app, device: device)
+        let new = try AppGroup("group.new", app: app, device: device)
+        for name in ["a", "b", "c"] { try old.write(Array("old \(name)".utf8), to: name) }
+        try new.write(Array("new b".utf8), to: "b")
+        #expect(try new.takeOver(old) == ["a", "c"])
+        #expect(try old.names().isEmpty)
+        #expect(
+            try new.names().map { String(decoding: try new.read($0) ?? [], as: UTF8.self) } == [
+                "old a", "new b", "old c",
+            ])
+        #expect(try new.takeOver(old).isEmpty)
+        #expect(try new.takeOver(new).isEmpty)
+        #expect(try new.names().count == 3)
+    }
+
+    @Test("Uninstalling takes an app's own files, and its group's with the last app; its key chain stays")
+    func uninstall() throws {
+        try group.write([1], to: "file")
+        let own = try device.container(of: .provider)
+        try AtomicFile.write([1], to: own + "/file")
+        let keychain = try Keychain(device: device, app: .provider)
+        try keychain.setPassword(SecretBytes(utf8: "p"), service: "s", account: "a")
+        try device.uninstall(.provider, remaining: [.providerFiles, .consumer])
+        #expect(try scratch.names(device.container(of: .provider)).isEmpty)
+        #expect(try group.read("file") == [1])
+        try device.uninstall(.provider, remaining: [.consumer])
+        #expect(try AppGroup(Self.identifier, app: .provider, device: device).names().isEmpty)
+        #expect(try keychain.password(service: "s", account: "a") != nil)
+    }
+}
+
+@Suite("A group's settings")
+struct GroupDefaultsTests {
+    private let scratch: Scratch
+    private let group: AppGroup
+    private let defaults: GroupDefaults
+    private let count = DefaultsKey("count", fallback: 7) { $0 > 0 }
+
+    init() throws {
+        scratch = try Scratch()
+        group = try AppGroup(
+            App.provider.entitlements.applicationGroups[0], app: .provider, device: scratch.device())
+        defaults = GroupDefaults(group)
+    }
+
+    @Test("A setting is its fallback until it is set, and again when it is taken away")
+    func set() throws {
+        #expect(try defaults.look(up: count) == (7, .absent))
+        try defaults.set(count, to: 3)
+        #expect(try defaults.look(up: count) == (3, .stored))
+        try defaults.set(count, to: nil)
+        #expect(try defaults.look(up: count) == (7, .absent))
+    }
+
+    @Test("Settings of every type that a property list holds")
+    func types() throws {
+        try check("text", "ü", fallback: "")
+        try check("yes", true, fallback: false)
+        try check("number", 1.5, fallback: 0)
+        try check("date", Date(timeIntervalSince1970: 1_800_000_000), fallback: .distantPast)
+        try check("data", Data([1, 2]), fallback: Data())
+        try check("list", ["a", "b"], fallback: [])
+        try check("map", ["a": [1, 2]], fallback: [:])
+    }
+
+    private func check<Value: Codable & Sendable & Equatable>(
+        _ name: String, _ value: Value, fallback: Value
+    ) throws {
+        let key = DefaultsKey(name, fallback: fallback)
+        try defaults.set(key, to: value)
+        #expect(try defaults[key] == value)
+    }
+
+    @Test("A value that may not be is refused, and what was set stays")
+    func refused() throws {
+        try defaults.set(count, to: 3)
+        #expect(throws: DeviceError(.invalidValue, path: "", "")) { try defaults.set(count, to: 0) }
+        #expect(try defaults[count] == 3)
+    }
+
+    @Test("A bad stored value counts as the fallback, with the reason")
+    func badStored() throws {
+        try defaults.set(DefaultsKey("count", fallback: ""), to: "many")
+        #expect(try defaults.look(up: count) == (7, .wrongType))
+        try defaults.set(DefaultsKey("count", fallback: 0), to: -1)
+        #expect(try defaults.look(up: count) == (7, .invalid))
+        try group.write([1, 2, 3], to: "defaults.plist")
+        #expect(try defaults.look(up: count) == (7, .damagedFile))
+        try defaults.set(count, to: 5)
+        #expect(try defaults.look(up: count) == (5, .stored))
+    }
+
+    @Test("Setting one leaves the others, whoever set them")
+    func others() throws {
+        let text = """
+            <plist version="1.0"><dict><key>theirs</key><array><true/><date>2030-01-01T00:00:00Z</date>\
+            </array></dict></plist>
+            """
+        try group.write(Array(text.utf8), to: "defaults.plist")
+        try defaults.set(count, to: 3)
+        let data = Data(try #require(try group.read("defaults.plist")))
+        let object = unsafe try PropertyListSerialization.propertyList(from: data, format: nil)
+        let values = try #require(object as? [String: Any])
+        #expect(values.keys.sorted() == ["count", "theirs"])
+        #expect((values["theirs"] as? [Any])?.count == 2)
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+/// What a process that may be killed at any moment reports as done.
+struct Ledger {
+    let path: String
+
+    /// Says that `value` was acknowledged. In the kernel's hands when this returns, so that being killed does
+    /// not take it back.
+    func acknowledge(_ value: Int) throws {
+        let text = Array("\(value)\n".utf8)
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        try #require(unsafe write(descriptor, text, text.count) == text.count)
+    }
+
+    /// The last value that was acknowledged; nil for none.
+    func last() -> Int? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        return text.split(separator: "\n").last.flatMap { Int($0) }
+    }
+
+    /// Kills this process `delay` microseconds from now, in the midst of whatever it does.
+    static func killSoon(after delay: UInt32) {
+        Thread.detachNewThread {
+            usleep(delay)
+            kill(getpid(), SIGKILL)
+        }
+    }
+}
+
+/// Writers that are killed at moments drawn from a seeded source.
+@Suite("Writers killed at random points", .timeLimit(.minutes(5)))
+struct CrashTests {
+    private static let rounds = 70
+    private let scratch: Scratch
+    private let device: Device
+    private let ledger: Ledger
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        ledger = Ledger(path: scratch.path("ledger"))
+    }
+
+    /// Microseconds until the kill: long enough to get going, and spread over what a writer does.
+    private static func delays() -> [UInt32] {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        return (0..<rounds).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt32(state >> 33) % 12_000
+        }
+    }
+
+    private static func content(_ value: Int) -> [UInt8] {
+        Array(String(repeating: "\(value) ", count: 3_000).utf8)
+    }
+
+    private static func value(of content: [UInt8]?) throws -> Int? {
+        guard let content else { return nil }
+        let words = String(decoding: content, as: UTF8.self).split(separator: " ")
+        let value = try #require(words.first.flatMap { Int($0) })
+        try #require(content == Self.content(value), "the file is torn")
+        return value
+    }
+
+    @Test("A file of a group is the last that was acknowledged or the one on its way, never torn")
+    func replacement() async throws {
+        let group = try AppGroup("group.red.hound.keyshare.provider", app: .provider, device: device)
+        for delay in Self.delays() {
+            let first = (ledger.last() ?? 0) + 1
+            let (folder, path) = (device.folder, ledger.path)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    folder = folder as String, path = path as String, delay = delay as UInt32,
+                    first = first as Int
+                ] in
+                let group = try AppGroup(
+                    "group.red.hound.keyshare.provider", app: .provider, device: Device(folder: folder))
+                Ledger.killSoon(after: delay)
+                for value in first... {
+                    try group.write(CrashTests.content(value), to: "file")
+                    try Ledger(path: path).acknowledge(value)
+                }
+            }
+            let value = try Self.value(of: group.read("file")) ?? 0
+            let last = ledger.last() ?? 0
+            #expect(value == last || value == last + 1)
+        }
+        try #require(ledger.last() ?? 0 > Self.rounds)
+        try group.removeFiles(unchangedSince: .distantPast)
+        #expect(try scratch.names(group.folder) == [".lock", "file"])
+    }
+
+    @Test("A move to another group that is interrupted is finished by the next, with every file whole")
+    func migration() async throws {
+        let app = App(
+            bundleIdentifier: "app", teamIdentifier: "T",
+            entitlements: Entitlements(applicationGroups: ["group.old", "group.new"]))
+        let old = try AppGroup("group.old", app: app, device: device)
+        let new = try AppGroup("group.new", app: app, device: device)
+        let names = (0..<8).map { "file \($0)" }
+        var interrupted = 0
+        for (round, delay) in Self.delays().enumerated() {
+            let (from, to) = round % 2 == 0 ? (old, new) : (new, old)
+            for name in names where try from.read(name) == nil {
+                try from.write(Self.content(round), to: name)
+            }
+            let folder = device.folder
+            let names = (from.identifier, to.identifier)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    folder = folder as String, delay = delay as UInt32, from = names.0 as String,
+                    to = names.1 as String
+                ] in
+                let app = App(
+                    bundleIdentifier: "app", teamIdentifier: "T",
+                    entitlements: Entitlements(applicationGroups: [from, to]))
+                let device = try Device(folder: folder)
+                let old = try AppGroup(from, app: app, device: device)
+                let new = try AppGroup(to, app: app, device: device)
+                Ledger.killSoon(after: delay)
+                try new.takeOver(old)
+                while true { sched_yield() }
+            }
+            if try !from.names().isEmpty { interrupted += 1 }
+            // Whole wherever it is, and somewhere each is.
+            for name in self.names(from: from, to: to) {
+                _ = try Self.value(of: from.read(name))
+                _ = try Self.value(of: to.read(name))
+            }
+            try to.takeOver(from)
+            #expect(try to.names().count == 8 && from.names().isEmpty)
+        }
+        #expect(interrupted > 0, "no move was interrupted")
+    }
+
+    private func names(from: AppGroup, to: AppGroup) -> Set<String> {
+        Set(((try? from.names()) ?? []) + ((try? to.names()) ?? []))
+    }
+
+    @Test("A key-chain password is the last that was acknowledged or the one on its way, and opens")
+    func keychain() async throws {
+        let keychain = try Keychain(device: device, app: .provider)
+        for delay in Self.delays() {
+            let first = (ledger.last() ?? 0) + 1
+            let (folder, path) = (device.folder, ledger.path)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    folder = folder as String, path = path as String, delay = delay as UInt32,
+                    first = first as Int
+                ] in
+                let keychain = try Keychain(device: Device(folder: folder), app: .provider)
+                Ledger.killSoon(after: delay)
+                for value in first... {
+                    try keychain.setPassword(SecretBytes(utf8: "\(value)"), service: "s", account: "a")
+                    try Ledger(path: path).acknowledge(value)
+                }
+            }
+            let value = try keychain.password(service: "s", account: "a").flatMap { Int($0.plain) } ?? 0
+            let last = ledger.last() ?? 0
+            #expect(value == last || value == last + 1)
+        }
+        try #require(ledger.last() ?? 0 > Self.rounds)
+        #expect(try keychain.verifyIntegrity().isEmpty)
+    }
+}

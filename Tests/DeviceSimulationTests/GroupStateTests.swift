@@ -1,0 +1,134 @@
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("A group's state file")
+struct GroupStateTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+    private let fields = ["account": SecretBytes(utf8: "canary account"), "token": SecretBytes([0, 1, 2])]
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+    }
+
+    private func file(
+        app: App = .provider, version: Int = 1, required: [String] = ["account"], name: String = "state"
+    ) throws -> GroupStateFile {
+        let provider = App.provider
+        return GroupStateFile(
+            name,
+            group: try AppGroup(provider.entitlements.applicationGroups[0], app: provider, device: device),
+            keychain: try Keychain(device: device, app: app), keychainGroup: provider.accessGroups[0],
+            version: version, required: required)
+    }
+
+    private var path: String {
+        get throws {
+            try device.groupContainer(App.provider.entitlements.applicationGroups[0], for: .provider)
+                + "/state"
+        }
+    }
+
+    @Test("What one member writes another reads, until its end")
+    func read() throws {
+        #expect(try file().read(now: now).reason == .absent)
+        try file().write(fields, expires: now + 10)
+        let state = try file(app: .providerFiles).read(now: now + 9)
+        guard case .fields(let found, let expires) = state else {
+            Issue.record("nothing: \(state)")
+            return
+        }
+        #expect(found == fields && expires == now + 10)
+        #expect(try file().read(now: now + 10).reason == .expired(now + 10))
+        try file().remove()
+        #expect(try file().read(now: now).reason == .absent)
+    }
+
+    @Test("What cannot be used counts as nothing, and the reason is told")
+    func reasons() throws {
+        try file().write(fields, expires: now + 10)
+        #expect(try file(version: 2).read(now: now).reason == .otherVersion(1))
+        #expect(try file(required: ["token", "name"]).read(now: now).reason == .missingField("name"))
+        #expect(try file(app: .consumer).read(now: now).reason == .noKey(.missingEntitlement))
+        try device.restart()
+        #expect(try file().read(now: now).reason == .noKey(.interactionNotAllowed))
+        try device.unlock()
+        #expect(try file().read(now: now).value != nil)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(try file().read(now: now).reason == .unreadable(.exposedFile))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        try Keychain(device: device, app: .provider).removeAll()
+        #expect(try file().read(now: now).reason == .noKey(.itemNotFound))
+        try file(name: "other").write([:], expires: now + 10)
+        try Keychain(device: device, app: .provider).setPassword(
+            SecretBytes([UInt8](repeating: 7, count: 32)), service: "app-group-state", account: "state")
+        #expect(try file().read(now: now).reason == .damaged)
+    }
+
+    @Test("Altered anywhere, cut anywhere or under another name it counts as nothing; nothing crashes")
+    func altered() throws {
+        try file().write(fields, expires: now + 10)
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        for index in bytes.indices {
+            var altered = bytes
+            altered[index] ^= 0x10
+            try Data(altered).write(to: URL(fileURLWithPath: path))
+            let found = try file().read(now: now).value
+            // A property list has spare bytes, which say nothing.
+            #expect(found == nil || found == fields)
+        }
+        for count in stride(from: 0, to: bytes.count, by: 7) {
+            try Data(bytes.prefix(count)).write(to: URL(fileURLWithPath: path))
+            #expect(try file().read(now: now).value == nil)
+        }
+        try Data(bytes).write(to: URL(fileURLWithPath: path + "2"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "2")
+        #expect(try file(name: "state2").read(now: now).reason == .noKey(.itemNotFound))
+    }
+
+    @Test("No secret is found in any file of the device")
+    func noPlainSecret() throws {
+        try file().write(fields, expires: now + 10)
+        let names = try #require(FileManager.default.enumerator(atPath: device.folder))
+        for case let name as String in names {
+            let url = URL(fileURLWithPath: device.folder + "/" + name)
+            guard let data = try? Data(contentsOf: url) else { continue }
+            #expect(data.firstRange(of: Data("canary".utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test("It stays good when the group takes another name")
+    func takeOver() throws {
+        try file().write(fields, expires: now + 10)
+        var app = App.provider
+        app.entitlements.applicationGroups.append("group.new")
+        let new = try AppGroup("group.new", app: app, device: device)
+        try new.takeOver(AppGroup(app.entitlements.applicationGroups[0], app: app, device: device))
+        let moved = GroupStateFile(
+            "state", group: new, keychain: try Keychain(device: device, app: app),
+            keychainGroup: app.accessGroups[0])
+        #expect(moved.read(now: now).value == fields)
+        #expect(try file().read(now: now).reason == .absent)
+    }
+
+    @Test("Fields of any names and sizes come back as they were; anything else is none")
+    func encoding() {
+        let samples: [[String: SecretBytes]] = [
+            [:], ["": SecretBytes([])], fields, ["ü": SecretBytes([UInt8](repeating: 3, count: 70_000))],
+        ]
+        for sample in samples { #expect(SecretFields.decode(SecretFields.encode(sample)) == sample) }
+        let whole = SecretFields.encode(["a": SecretBytes([1]), "b": SecretBytes([2])])
+        let bytes = unsafe whole.withUnsafeBytes { unsafe [UInt8]($0) }
+        for count in 1..<bytes.count where count != bytes.count / 2 {
+            #expect(SecretFields.decode(SecretBytes(bytes.prefix(count))) == nil)
+        }
+        #expect(SecretFields.decode(SecretBytes(bytes + bytes)) == nil)
+        #expect(SecretFields.decode(SecretBytes([UInt8](repeating: 0xFF, count: 9))) == nil)
+        #expect(SecretFields.decode(SecretBytes([1, 0, 0, 0, 0, 0, 0, 0, 0xFF])) == nil)
+    }
+}
