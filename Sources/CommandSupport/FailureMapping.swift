@@ -17,7 +17,7 @@ extension DeviceError: CommandReportable {
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
         case .locked: CommandFailure(.refused, code: "device-locked", reason)
-        case .inputOutput, .damagedFile: CommandFailure(.inputOutput, reason)
+        case .inputOutput, .damagedFile, .invalidValue: CommandFailure(.inputOutput, reason)
         case .socketPathTooLong:
             CommandFailure(
                 .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"

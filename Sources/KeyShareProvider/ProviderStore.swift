@@ -13,8 +13,8 @@ package struct ProviderStore: Sendable {
         case duplicate
     }
 
-    private let keychain: Keychain
-    private let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
+    let keychain: Keychain
+    let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
 
     /// Opens the key chain, and makes it on first use.
     ///

@@ -17,8 +17,7 @@ struct ProviderCommand: AsyncParsableCommand {
         version: CommandMain.version,
         subcommands: [
             Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Trust.self,
-            Classify.self,
-            Clear.self,
+            Classify.self, Check.self, Clear.self,
         ])
 
     static func main() async {

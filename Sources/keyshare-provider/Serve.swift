@@ -48,11 +48,19 @@ struct Serve: AsyncParsableCommand {
         guard clinux_refuse_core_dumps() == 0 else {
             throw CommandFailure(.inputOutput, "cannot keep this process out of core dumps")
         }
+        // A connection is a descriptor, and the usual limit is far below what the server has room for.
+        ProviderServer.raiseDescriptorLimit()
         let device = try device.openDevice()
+        let store = try ProviderStore(device)
+        let problems = try store.quickCheck()
+        guard problems.isEmpty else {
+            for problem in problems { Console.standardError(problem.reason) }
+            throw Check.failure(problems)
+        }
         let clock = clock
         let pasteboard = try PasteboardPassword(device, lifetime: pasteboardExpiry) { Date() }
         let provider = try Provider(
-            try ProviderStore(device), root: root, profile: profile.selected, now: { clock.now },
+            store, root: root, profile: profile.selected, now: { clock.now },
             putOnPasteboard: pasteboard.put)
         let logger = Self.logger(console.verbosity)
         let server = try ProviderServer(

@@ -50,6 +50,9 @@ final class Simulation {
         provider = running
     }
 
+    /// The process of the running provider.
+    func servingProcess() throws -> Int32 { try #require(provider).processIdentifier }
+
     /// Tells the running provider to stop, and waits for its end.
     @discardableResult
     func stopServing(by signal: Int32 = SIGTERM) async throws -> CommandRun {

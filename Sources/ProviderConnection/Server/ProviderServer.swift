@@ -52,6 +52,16 @@ package final class ProviderServer: Service {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Lets this process have as many descriptors as the system permits it, before a server is made; where
+    /// that fails there are fewer connections, and no other harm.
+    package static func raiseDescriptorLimit() {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var descriptors = rlimit()
+        guard unsafe getrlimit(resource, &descriptors) == 0 else { return }
+        descriptors.rlim_cur = descriptors.rlim_max
+        _ = unsafe setrlimit(resource, &descriptors)
+    }
+
     /// Serves until the graceful shutdown or the cancellation of the task.
     ///
     /// - Throws: `ServerError` with `alreadyRan` the second time; what the event loop meets when it starts.

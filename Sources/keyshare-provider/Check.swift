@@ -1,0 +1,65 @@
+import ArgumentParser
+import CommandSupport
+import KeyShareProvider
+
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "See that nothing in the key chain was damaged or altered.",
+        discussion: """
+            Opens every record and holds each identity's certificate, private key, label and summary against \
+            each other. Repairs nothing; ends with 74 where something is wrong.
+
+            EXAMPLE:
+              keyshare-provider check --json
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let report = try ProviderStore(try device.openDevice()).check()
+        let failure = report.problems.isEmpty ? nil : Self.failure(report.problems)
+        if output.json {
+            try console.document(
+                Document(
+                    identities: report.identities, problems: report.problems.map(Document.Problem.init),
+                    error: failure.map(FailureDocument.Body.init)))
+        } else {
+            for problem in report.problems {
+                Console.standardError("\(problem.label.map { "\($0): " } ?? "")\(problem.reason)")
+            }
+        }
+        if let failure {
+            Console.failure(failure, of: CommandMain.programName)
+            throw ReportedFailure(failure)
+        }
+        console.note("\(counted(report.identities, "identity", "identities")), nothing wrong")
+    }
+
+    /// The failure that problems are, for whoever must not go on with them.
+    static func failure(_ problems: [IntegrityProblem]) -> CommandFailure {
+        CommandFailure(
+            .inputOutput, code: "damaged",
+            "the key chain has \(counted(problems.count, "problem", "problems"))",
+            hint: "what was altered cannot be trusted; clear empties the key chain")
+    }
+
+    private struct Document: Encodable {
+        struct Problem: Encodable {
+            let kind: String
+            let label: String?
+            let message: String
+
+            init(_ problem: IntegrityProblem) {
+                kind = problem.kind.rawValue
+                label = problem.label
+                message = problem.reason
+            }
+        }
+
+        let identities: Int
+        let problems: [Problem]
+        let error: FailureDocument.Body?
+    }
+}

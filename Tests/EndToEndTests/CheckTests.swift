@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The provider's look at its own key chain")
+struct CheckTests {
+    private let simulation: Simulation
+
+    init() async throws {
+        simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+    }
+
+    private var database: String { simulation.device + "/keychain/keychain.sqlite" }
+
+    /// Exchanges every occurrence of some bytes in the key chain's file.
+    private func exchange(_ bytes: [UInt8], by other: [UInt8]) throws {
+        var contents = Data(try Data(contentsOf: URL(fileURLWithPath: database)))
+        var start = contents.startIndex
+        var count = 0
+        while let found = contents.range(of: Data(bytes), in: start..<contents.endIndex) {
+            contents.replaceSubrange(found, with: other)
+            start = found.upperBound
+            count += 1
+        }
+        try #require(count > 0, "the bytes to exchange are not there")
+        try contents.write(to: URL(fileURLWithPath: database))
+    }
+
+    @Test("finds nothing wrong with what was just made")
+    func sound() async throws {
+        let run = try await simulation.provider("check", "--json")
+        #expect(run.status == 0)
+        #expect(try run.json()["identities"] as? Int == 6)
+        #expect((try run.json()["problems"] as? [Any])?.isEmpty == true)
+        #expect(try await Simulation().provider("check").status == 0)
+    }
+
+    @Test("names the record that was altered, ends with 74 and changes nothing")
+    func altered() async throws {
+        let label = try #require(try await simulation.items().first?["identifier"] as? String)
+        let other = String(label.dropLast()) + (label.hasSuffix("0") ? "1" : "0")
+        try exchange(Array(label.utf8), by: Array(other.utf8))
+        let before = try Data(contentsOf: URL(fileURLWithPath: database))
+        let run = try await simulation.provider("check", "--json")
+        #expect(run.status == 74)
+        #expect(try run.errorCode() == "damaged")
+        let problems = try #require(try run.json()["problems"] as? [[String: Any]])
+        #expect(problems.map { $0["label"] as? String }.contains(other))
+        #expect(try await simulation.provider("check").errors.contains("hint: "))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
+    }
+
+    @Test("says that a file is no key chain any more, and serve does not start on it")
+    func broken() async throws {
+        var contents = try Data(contentsOf: URL(fileURLWithPath: database))
+        // Pages behind the first, so that the file opens and its structure is wrong.
+        for index in contents.indices.dropFirst(4096) { contents[index] = 0xA5 }
+        try contents.write(to: URL(fileURLWithPath: database))
+        #expect(try await simulation.provider("check").status == 74)
+        #expect(try await simulation.provider("serve").status == 74)
+    }
+
+    @Test("serves without core dumps, and with every descriptor that it may have")
+    func process() async throws {
+        try await simulation.serve()
+        let identifier = try simulation.servingProcess()
+        let limits = try String(contentsOfFile: "/proc/\(identifier)/limits", encoding: .utf8)
+        let fields = limits.split(separator: "\n").map { $0.split(separator: " ") }
+        let files = try #require(fields.first { $0.starts(with: ["Max", "open", "files"]) })
+        #expect(files[3] == files[4])
+        let cores = try #require(fields.first { $0.starts(with: ["Max", "core", "file", "size"]) })
+        #expect(cores[4] == "0" && cores[5] == "0")
+    }
+}
