@@ -11,7 +11,8 @@ package final class Provider: ProviderService {
     private let exporter: Exporter
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
-    private let currentPassword: Mutex<SecretBytes>
+    /// The service password, and the change count of the key chain that it was read at.
+    private let currentPassword: Mutex<(password: SecretBytes, generation: Int64)>
 
     /// Reads the service password, or makes it on first use.
     ///
@@ -27,7 +28,10 @@ package final class Provider: ProviderService {
         self.putOnPasteboard = putOnPasteboard
         catalogue = Catalogue(store, root: root)
         exporter = Exporter(store, profile: profile)
-        currentPassword = Mutex(try store.servicePassword())
+        // Counted before reading, as in the catalogue, so that no change is missed.
+        let password = try store.servicePassword()
+        currentPassword = Mutex((password, -1))
+        try refreshPassword(generation: store.changeCount())
     }
 
     package func page(
@@ -49,12 +53,21 @@ package final class Provider: ProviderService {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
         }
+        let snapshot = try snapshot()
         return try await exporter.content(
-            of: parsed, in: try snapshot(), password: currentPassword.withLock { $0 }, now: now())
+            of: parsed, in: snapshot, password: currentPassword.withLock { $0.password }, now: now())
     }
 
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
-        currentPassword.withLock { $0 }
+        currentPassword.withLock { $0.password }
+    }
+
+    /// Goes over to the service password as it is now, should another process have changed it. Every question
+    /// about items or content does so too.
+    ///
+    /// - Throws: `KeychainError` where it cannot be read.
+    package func refresh() throws {
+        try refreshPassword(generation: try store.changeCount())
     }
 
     package func identityFacts(
@@ -120,10 +133,19 @@ package final class Provider: ProviderService {
 
     private func snapshot() throws(ProviderFailure) -> CatalogueSnapshot {
         do {
-            return try catalogue.snapshot()
+            let snapshot = try catalogue.snapshot()
+            try refreshPassword(generation: snapshot.generation)
+            return snapshot
         } catch {
             throw ProviderFailure(.serviceFailed, "the key chain cannot be read: \(error)")
         }
+    }
+
+    /// Reads the password again if the key chain has changed since it was read.
+    private func refreshPassword(generation: Int64) throws {
+        guard currentPassword.withLock({ $0.generation != generation }) else { return }
+        let password = try store.servicePassword()
+        currentPassword.withLock { $0 = (password, generation) }
     }
 
     private func listing() throws(ProviderFailure) -> Listing {

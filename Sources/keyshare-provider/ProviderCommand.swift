@@ -16,8 +16,8 @@ struct ProviderCommand: AsyncParsableCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Trust.self,
-            Classify.self, Check.self, Clear.self,
+            Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Password.self,
+            Trust.self, Classify.self, Check.self, Clear.self,
         ])
 
     static func main() async {

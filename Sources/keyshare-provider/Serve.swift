@@ -68,7 +68,8 @@ struct Serve: AsyncParsableCommand {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: server), .init(service: Announcement(console: console, path: server.path)),
+                    .init(service: server), .init(service: try PasswordWatch(device, provider)),
+                    .init(service: Announcement(console: console, path: server.path)),
                 ], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
         try await group.run()
@@ -83,6 +84,24 @@ struct Serve: AsyncParsableCommand {
         func run() async throws {
             console.note("listening on \(path)")
             try await gracefulShutdown()
+        }
+    }
+
+    /// Takes over a new password as soon as `password rotate` says that there is one.
+    private struct PasswordWatch: Service {
+        private let provider: Provider
+        private let changes: Observations
+
+        init(_ device: Device, _ provider: Provider) throws {
+            self.provider = provider
+            changes = try Notifications(device: device).observe(Notifications.passwordChanged)
+        }
+
+        func run() async throws {
+            for await _ in changes.cancelOnGracefulShutdown() {
+                // Where it cannot be read now, the next request tries again and says so.
+                try? provider.refresh()
+            }
         }
     }
 

@@ -1,0 +1,22 @@
+package import DeviceSimulation
+internal import OpenSSL
+
+extension ProviderStore {
+    /// Puts a new password in place of the service password. Files exported under the old one cannot be opened
+    /// with what the service answers from now on.
+    ///
+    /// A provider that is running notices by the key chain's change count with the next question about an item.
+    ///
+    /// - Throws: `KeychainError`.
+    package func rotateServicePassword() throws(KeychainError) {
+        var random = SystemRandomNumberGenerator()
+        try keychain.setPassword(
+            ServicePassword.random(using: &random), service: ServicePassword.serviceAndAccount,
+            account: ServicePassword.serviceAndAccount, accessGroup: sharedGroup)
+    }
+}
+
+extension Notifications {
+    /// Posted when the service password has been changed.
+    package static let passwordChanged = "red.hound.keyshare.password-changed"
+}
