@@ -83,6 +83,7 @@ let package = Package(
             name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer", "ZipBundles"]),
 
         // Tests.
+        .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
@@ -103,7 +104,7 @@ let package = Package(
             exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareProviderTests",
-            dependencies: ["KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
+            dependencies: ["Fixtures", "KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
@@ -112,7 +113,8 @@ let package = Package(
                 "ZipBundles", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TestSupport", "keyshare-provider", "keyshare-consumer"],
+            name: "EndToEndTests",
+            dependencies: ["Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer"],
             exclude: ["Golden"]),
     ]
 )

@@ -31,7 +31,7 @@ struct CheckTests {
     func sound() async throws {
         let run = try await simulation.provider("check", "--json")
         #expect(run.status == 0)
-        #expect(try run.json()["identities"] as? Int == 6)
+        #expect(try run.json()["identities"] as? Int == 7)
         #expect((try run.json()["problems"] as? [Any])?.isEmpty == true)
         #expect(try await Simulation().provider("check").status == 0)
     }

@@ -17,7 +17,7 @@ struct PasswordRotationTests {
         let made = try await Provisioner(store).run(
             ProvisioningRequest(
                 persons: [TestPerson(using: &random)], types: [.signature], generations: 1, algorithm: .p256,
-                date: now), using: &random)
+                date: now), from: .system)
         let label = try #require(made.first?.label)
         let provider = try Provider(store, profile: .modern, now: { now }, putOnPasteboard: { _ in })
         let oldPassword = try provider.password(for: label)

@@ -8,8 +8,8 @@ extension Specimen {
     static let sound: [Specimen] = types + keys + bundles
 
     private static let types: [Specimen] = userTypes.flatMap { type in
-        PKCS12Profile.Name.allCases.map { profile in
-            Specimen(
+        PKCS12Profile.Name.allCases.filter { $0 != .noMAC }.map { profile in
+            var specimen = Specimen(
                 "\(type.rawValue)-\(profile.rawValue)",
                 "An identity of type \(type.rawValue) in a file of the profile \(profile.rawValue).",
                 "imports it", .accepted()
@@ -19,6 +19,8 @@ extension Specimen {
                         try shop.identity(type, algorithm: .rsa(bits: 2048)),
                         profile: PKCS12Profile(profile)))
             }
+            specimen.isUnderEmptyPassword = profile == .emptyPassword
+            return specimen
         }
     }
 

@@ -50,6 +50,8 @@ package struct Specimen: Sendable {
     /// What a correct consumer does.
     package let duty: String
     package let expectation: Expectation
+    /// Whether the file is under the empty password and not under that of the others.
+    var isUnderEmptyPassword = false
     /// Makes it.
     package let make: @Sendable (Workshop) throws -> Product
 

@@ -59,7 +59,8 @@ package struct SpecimenCollection: Sendable {
             date: date.formatted(.iso8601), trust: "trust.pem", revocations: "revocations.pem",
             files: zip(specimens, made).map { specimen, made in
                 Entry(
-                    file: made.name, password: password, isFault: faults.contains(specimen.name),
+                    file: made.name, password: specimen.isUnderEmptyPassword ? "" : password,
+                    isFault: faults.contains(specimen.name),
                     sentence: specimen.sentence, duty: specimen.duty, expectation: specimen.expectation)
             })
         let encoder = JSONEncoder()
