@@ -99,7 +99,11 @@ package struct PrivateKey: Sendable {
     }
 
     /// Whether `publicKey` is this key's public half.
+    ///
+    /// Loading the other key takes OpenSSL as long as reading a certificate, so that numbers and points that
+    /// are the same octets are enough; what differs in octets is loaded and compared.
     package func matches(_ publicKey: PublicKey) -> Bool {
+        if hasOctets(of: publicKey) { return true }
         let isEqual = unsafe publicKey.withPointer { theirs in
             guard let theirs = unsafe theirs else { return false }
             return unsafe withPointer { unsafe EVP_PKEY_eq($0, theirs) == 1 }

@@ -1,0 +1,71 @@
+internal import COpenSSL
+internal import SwiftASN1
+
+extension PrivateKey {
+    /// Whether this key's public half is, octet by octet, what `publicKey` holds: the numbers of RSA, or the
+    /// point of a curve in the same form. False says nothing: the same point has two forms.
+    func hasOctets(of publicKey: PublicKey) -> Bool {
+        guard type == publicKey.type else { return false }
+        switch type {
+        case .rsa:
+            guard let numbers = RSANumbers(publicKey.keyOctets) else { return false }
+            return number("n").map { $0[...] == numbers.modulus } ?? false
+                && number("e").map { $0[...] == numbers.exponent } ?? false
+        // Parameters that are spelt out would have to be compared too.
+        case .ec(curve: "explicit"), .dsa, .other: return false
+        case .ec, .ed25519, .ed448, .x25519, .x448:
+            return encodedPoint.map { $0[...] == publicKey.keyOctets } ?? false
+        }
+    }
+
+    /// A number of the key by OpenSSL's name of it, its magnitude in big-endian octets.
+    private func number(_ name: String) -> [UInt8]? {
+        unsafe withPointer { key in
+            var number: OpaquePointer?
+            defer { unsafe BN_free(number) }
+            guard unsafe EVP_PKEY_get_bn_param(key, name, &number) == 1 else {
+                OpenSSLError.discardQueue()
+                return nil
+            }
+            var octets = [UInt8](repeating: 0, count: Int(unsafe BN_num_bits(number) + 7) / 8)
+            unsafe _ = BN_bn2bin(number, &octets)
+            return octets
+        }
+    }
+
+    /// The public point as certificates carry it.
+    private var encodedPoint: [UInt8]? {
+        unsafe withPointer { key in
+            var octets: UnsafeMutablePointer<UInt8>?
+            let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &octets)
+            defer { unsafe CRYPTO_free(octets, nil, 0) }
+            guard count > 0, let octets = unsafe octets else {
+                OpenSSLError.discardQueue()
+                return nil
+            }
+            return unsafe Array(UnsafeBufferPointer(start: octets, count: count))
+        }
+    }
+}
+
+/// RSAPublicKey (RFC 8017, A.1.1), its numbers as magnitudes.
+private struct RSANumbers {
+    let modulus: ArraySlice<UInt8>
+    let exponent: ArraySlice<UInt8>
+
+    /// nil where the octets are none in DER.
+    init?(_ octets: ArraySlice<UInt8>) {
+        guard let root = try? DER.parse(octets), root.identifier == .sequence,
+            case .constructed(let fields) = root.content
+        else { return nil }
+        let numbers = fields.map { field -> ArraySlice<UInt8>? in
+            guard field.identifier == .integer, case .primitive(let octets) = field.content,
+                let first = octets.first, first < 0x80
+            else { return nil }
+            return octets.drop { $0 == 0 }
+        }
+        guard numbers.count == 2, let modulus = numbers[0], let exponent = numbers[1] else { return nil }
+        self.modulus = modulus
+        self.exponent = exponent
+    }
+}
