@@ -11,6 +11,7 @@ private import OpenSSL
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, sealed, and who read it
+/// public/                        files that every app may read
 /// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
@@ -87,6 +88,11 @@ package struct Device: Sendable, Hashable {
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {
         try subfolder(Self.keychainName)
+    }
+
+    /// The folder that every app may read and write, made on first use.
+    func publicFolder() throws(DeviceError) -> String {
+        try subfolder("public")
     }
 
     /// The folder of the notifications, made on first use.

@@ -1,0 +1,83 @@
+package import Foundation
+private import OpenSSL
+
+/// Through a file in a folder that every app may read, for apps that share no group; sealed with a key that
+/// the two ends agreed on before, which each keeps in its own part of the key chain.
+package struct FileRoad: Road {
+    private static let service = "red.hound.keyshare.pairing"
+
+    /// What the road is called.
+    package let name = "file"
+    private let ends: RoadEnds
+
+    /// The road between `ends`.
+    package init(_ ends: RoadEnds) {
+        self.ends = ends
+    }
+
+    /// Gives both ends one new key, as the user does when showing one app's code to the other.
+    ///
+    /// - Throws: `RoadError`.
+    package func pair() throws(RoadError) {
+        let key = MasterKey.random()
+        try RoadError.wrapping {
+            for app in [ends.sender, ends.receiver] {
+                try Keychain(device: ends.device, app: app).setPassword(
+                    key, service: Self.service, account: account, accessGroup: app.applicationIdentifier)
+            }
+        }
+    }
+
+    /// Writes the file, and tells who observes.
+    package func send(_ credential: Credential, now: Date) throws(RoadError) {
+        let key = try key(of: ends.sender)
+        try RoadError.wrapping {
+            let sealed = try key.seal(credential.encoded, associatedData: Array(account.utf8))
+            try AtomicFile.write(sealed, to: try path())
+            try Notifications(device: ends.device).post(RoadEnds.notification)
+        }
+    }
+
+    /// Reads the file, which any app may, and opens it, which takes the key.
+    package func receive(
+        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+    ) throws(RoadError) -> Credential? {
+        let sealed = try RoadError.wrapping {
+            try PrivateFile.open(try path())?.read(atMost: 1 << 20)
+        }
+        guard let sealed else { return nil }
+        guard let plain = try key(of: app).open(sealed, associatedData: Array(account.utf8)) else {
+            throw RoadError(.damaged, "the file was altered, or sealed for somebody else")
+        }
+        return try Credential(plain, at: now)
+    }
+
+    /// Removes the file. The pairing stays.
+    package func remove() throws(RoadError) {
+        try RoadError.wrapping {
+            let path = try path()
+            if FileManager.default.fileExists(atPath: path) {
+                try FileManager.default.removeItem(atPath: path)
+            }
+        }
+    }
+
+    private var account: String { "\(ends.sender.bundleIdentifier) \(ends.receiver.bundleIdentifier)" }
+
+    private func path() throws(DeviceError) -> String {
+        try ends.device.publicFolder() + "/" + account.replacing(" ", with: "-to-")
+    }
+
+    private func key(of app: App) throws(RoadError) -> SealingKey {
+        try RoadError.wrapping {
+            let secret = try Keychain(device: ends.device, app: app).password(
+                service: Self.service, account: account, accessGroup: app.applicationIdentifier)
+            guard let secret else {
+                throw RoadError(
+                    .notPaired, "\(app.bundleIdentifier) has no key for this road",
+                    hint: "pair the two apps first")
+            }
+            return try SealingKey(secret)
+        }
+    }
+}

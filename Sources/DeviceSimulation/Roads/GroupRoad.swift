@@ -1,0 +1,65 @@
+package import Foundation
+
+/// Through a sealed state file in an application group that both apps are of; its key lies in a key-chain
+/// group of theirs.
+package struct GroupRoad: Road {
+    /// What the road is called.
+    package let name = "app-group"
+    private let ends: RoadEnds
+
+    /// The road between `ends`.
+    package init(_ ends: RoadEnds) {
+        self.ends = ends
+    }
+
+    /// Writes the state file, and tells who observes.
+    package func send(_ credential: Credential, now: Date) throws(RoadError) {
+        let file = try file(ends.sender)
+        try RoadError.wrapping {
+            try file.write(credential.fields, expires: credential.expires)
+            try Notifications(device: ends.device).post(RoadEnds.notification)
+        }
+    }
+
+    /// Reads the state file.
+    package func receive(
+        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+    ) throws(RoadError) -> Credential? {
+        switch try file(app).read(now: now) {
+        case .fields(let fields, _):
+            guard let credential = Credential(fields) else {
+                throw RoadError(.damaged, "what is in the group is no credential")
+            }
+            return credential
+        case .nothing(.absent): return nil
+        case .nothing(.expired): throw RoadError(.expired, "the credential's time is over")
+        case .nothing(.noKey(.interactionNotAllowed)):
+            throw RoadError(.locked, "the device is locked, and with it the key", hint: "unlock the device")
+        case .nothing(.noKey(.missingEntitlement)):
+            throw RoadError(
+                .missingEntitlement,
+                "\(app.bundleIdentifier) is not entitled to the key-chain group of the key")
+        case .nothing(.noKey), .nothing(.unreadable):
+            throw RoadError(.failed, "the group's file or the key to it cannot be read")
+        case .nothing(.damaged), .nothing(.missingField), .nothing(.otherVersion):
+            throw RoadError(.damaged, "what is in the group is no credential")
+        }
+    }
+
+    /// Removes the state file.
+    package func remove() throws(RoadError) {
+        let file = try file(ends.sender)
+        try RoadError.wrapping { try file.remove() }
+    }
+
+    private func file(_ app: App) throws(RoadError) -> GroupStateFile {
+        let group = try ends.sharedApplicationGroup()
+        let keychainGroup = try ends.sharedKeychainGroup()
+        return try RoadError.wrapping {
+            GroupStateFile(
+                "credential", group: try AppGroup(group, app: app, device: ends.device),
+                keychain: try Keychain(device: ends.device, app: app), keychainGroup: keychainGroup,
+                required: [Credential.accountField, Credential.secretField])
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package import Foundation
+
+/// A way for a credential from one app of a device to another.
+///
+/// One credential is on the road at a time: the next that is sent takes its place, and it stays until it is
+/// removed or its time is over.
+package protocol Road: Sendable {
+    /// What the road is called, such as `key-chain`.
+    var name: String { get }
+
+    /// Puts `credential` on the road, as the sender.
+    ///
+    /// - Throws: `RoadError`; what was on the road stays then.
+    func send(_ credential: Credential, now: Date) throws(RoadError)
+
+    /// The credential that is on the road, as `app` gets at it, who need not be the one it is meant for; nil
+    /// when there is none.
+    ///
+    /// - Parameter consent: asks the user, where the road takes that.
+    /// - Throws: `RoadError`.
+    func receive(
+        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+    ) throws(RoadError) -> Credential?
+
+    /// Takes what is there from the road, as the sender, such as on log-out; silent when there is nothing.
+    ///
+    /// - Throws: `RoadError`.
+    func remove() throws(RoadError)
+}
+
+/// Who hands a credential over, to whom, and where.
+package struct RoadEnds: Sendable {
+    /// The device that both are on.
+    package let device: Device
+    /// Who sends.
+    package let sender: App
+    /// Whom it is meant for.
+    package let receiver: App
+
+    /// The ends of a road.
+    package init(device: Device, sender: App, receiver: App) {
+        self.device = device
+        self.sender = sender
+        self.receiver = receiver
+    }
+
+    /// The posted name by which the receiver learns that something is on its way.
+    package static let notification = "red.hound.keyshare.credential"
+
+    /// The first key-chain group that both are entitled to by name.
+    ///
+    /// - Throws: `RoadError`: `.missingEntitlement` when there is none.
+    func sharedKeychainGroup() throws(RoadError) -> String {
+        try shared(\.keychainAccessGroups, "key-chain")
+    }
+
+    /// The same for application groups.
+    ///
+    /// - Throws: `RoadError`: `.missingEntitlement` when there is none.
+    func sharedApplicationGroup() throws(RoadError) -> String {
+        try shared(\.applicationGroups, "application")
+    }
+
+    private func shared(
+        _ groups: KeyPath<Entitlements, [String]>, _ kind: String
+    ) throws(RoadError) -> String {
+        let theirs = receiver.entitlements[keyPath: groups]
+        let own = sender.entitlements[keyPath: groups]
+        guard let group = own.first(where: theirs.contains) else {
+            let hint =
+                own.first.flatMap { receiver.hint(missing: $0, in: groups) }
+                ?? theirs.first.flatMap { sender.hint(missing: $0, in: groups) }
+            throw RoadError(
+                .missingEntitlement,
+                "\(sender.bundleIdentifier) and \(receiver.bundleIdentifier) have no common \(kind) group",
+                hint: hint ?? "give both apps the same \(kind) group")
+        }
+        return group
+    }
+}
+
+/// Why a credential did not come through.
+///
+/// Equal by code.
+package struct RoadError: Error, Sendable {
+    /// What went wrong.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// An app is not entitled to what the road goes through.
+        case missingEntitlement = "missing-entitlement"
+        /// The device's state keeps the road closed.
+        case locked
+        /// The user did not agree, or could not be asked.
+        case denied
+        /// The credential's time is over.
+        case expired
+        /// Something else took its place.
+        case overwritten
+        /// The app does not have the key that both ends share.
+        case notPaired = "not-paired"
+        /// The system keeps this kind of extension from the road.
+        case notPermitted = "not-permitted"
+        /// What is on the road was altered.
+        case damaged
+        /// No road of several is open.
+        case noRoad = "no-road"
+        /// Anything else: files, disks.
+        case failed
+    }
+
+    /// What went wrong.
+    package let code: Code
+    /// The same in words for a human, without a full stop.
+    package let reason: String
+    /// What to do about it, where that is known.
+    package let hint: String?
+    /// What caused it, where something else did.
+    package let cause: (any Error)?
+
+    init(_ code: Code, _ reason: String, hint: String? = nil, cause: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.hint = hint
+        self.cause = cause
+    }
+
+    /// What `error`, from below, means for a road.
+    init(_ error: any Error) {
+        switch error {
+        case let error as RoadError: self = error
+        case let error as KeychainError:
+            self.init(Self.code(error.code), error.reason, hint: error.hint, cause: error)
+        case let error as DeviceError:
+            self.init(Self.code(error.code), error.reason, hint: error.hint, cause: error)
+        case let error as PasteboardError: self.init(Self.code(error.code), error.reason, cause: error)
+        default: self.init(.failed, "\(error)", cause: error)
+        }
+    }
+
+    private static func code(_ code: KeychainError.Code) -> Code {
+        switch code {
+        case .missingEntitlement: .missingEntitlement
+        case .interactionNotAllowed: .locked
+        case .decode, .invalidKeychain: .damaged
+        default: .failed
+        }
+    }
+
+    private static func code(_ code: DeviceError.Code) -> Code {
+        switch code {
+        case .missingEntitlement: .missingEntitlement
+        case .locked: .locked
+        case .damagedFile: .damaged
+        default: .failed
+        }
+    }
+
+    private static func code(_ code: PasteboardError.Code) -> Code {
+        switch code {
+        case .denied, .consentFailed: .denied
+        case .expired: .expired
+        case .overwritten: .overwritten
+        case .notPermitted: .notPermitted
+        case .damaged: .damaged
+        case .tooLarge, .inputOutput: .failed
+        }
+    }
+
+    /// Runs `body`, and tells its errors as a road's.
+    static func wrapping<Value>(_ body: () throws -> Value) throws(RoadError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw RoadError(error)
+        }
+    }
+}
+
+extension RoadError: Equatable {
+    /// Equal by code; words and cause may differ.
+    package static func == (left: RoadError, right: RoadError) -> Bool { left.code == right.code }
+}
+
+extension RoadError: CustomStringConvertible {
+    /// The reason.
+    package var description: String { reason }
+}
