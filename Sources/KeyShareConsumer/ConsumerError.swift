@@ -12,6 +12,8 @@ package struct ConsumerError: Error, Equatable, Sendable {
         case isFolder = "is-folder"
         /// The item has no password service of the right name.
         case noPasswordService = "no-password-service"
+        /// The password service answered, with nothing.
+        case emptyAnswer = "empty-answer"
         /// Neither the pasteboard nor the user gives a password.
         case noPassword = "no-password"
         /// What is on the pasteboard is not the file's password.

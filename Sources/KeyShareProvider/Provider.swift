@@ -11,6 +11,7 @@ package final class Provider: ProviderService {
     private let exporter: Exporter
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
+    private let hasFixedPassword: Bool
     /// The service password, and the change count of the key chain that it was read at.
     private let currentPassword: Mutex<(password: SecretBytes, generation: Int64)>
 
@@ -18,9 +19,11 @@ package final class Provider: ProviderService {
     ///
     /// - Parameter putOnPasteboard: where the legacy mechanism leaves the password of an export; the 2025 one
     ///   never does.
+    /// - Parameter fixedPassword: stands in for the service password; nil for the key chain's.
     /// - Throws: `KeychainError` where it can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
+        fixedPassword: SecretBytes? = nil,
         now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
     ) throws {
         self.store = store
@@ -29,7 +32,8 @@ package final class Provider: ProviderService {
         catalogue = Catalogue(store, root: root)
         exporter = Exporter(store, profile: profile)
         // Counted before reading, as in the catalogue, so that no change is missed.
-        let password = try store.servicePassword()
+        let password = try fixedPassword ?? store.servicePassword()
+        hasFixedPassword = fixedPassword != nil
         currentPassword = Mutex((password, -1))
         try refreshPassword(generation: store.changeCount())
     }
@@ -143,7 +147,7 @@ package final class Provider: ProviderService {
 
     /// Reads the password again if the key chain has changed since it was read.
     private func refreshPassword(generation: Int64) throws {
-        guard currentPassword.withLock({ $0.generation != generation }) else { return }
+        guard !hasFixedPassword, currentPassword.withLock({ $0.generation != generation }) else { return }
         let password = try store.servicePassword()
         currentPassword.withLock { $0 = (password, generation) }
     }

@@ -9,7 +9,7 @@ extension ConsumerError: CommandReportable {
             case .noSuchIdentity, .ambiguousLabel, .isFolder, .nothingToImport: .noSuchItem
             case .itemDisabled: .refused
             case .noPassword, .pasteboardHoldsOther: .wrongPassword
-            case .noPasswordService: .providerUnavailable
+            case .noPasswordService, .emptyAnswer: .providerUnavailable
             }
         return CommandFailure(status, code: code.rawValue, reason, hint: hint)
     }

@@ -16,8 +16,12 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect.
 
+            --fault does one thing wrong on purpose, so that a consumer can be tested against it:
+            \(Self.faults)
+
             EXAMPLE:
               keyshare-provider serve --verbose
+              keyshare-provider serve --fault cut-read
             """)
 
     @Option(
@@ -30,6 +34,10 @@ struct Serve: AsyncParsableCommand {
         help: ArgumentHelp(
             "How long a legacy password stays on the pasteboard, in seconds.", valueName: "seconds"))
     var pasteboardExpiry = Pasteboard.standardLifetime
+
+    @Option(
+        help: ArgumentHelp("Do one thing wrong on purpose; the list is above.", valueName: "name"))
+    var fault: ServiceFault?
 
     @OptionGroup var profile: ProfileOptions
     @OptionGroup var clock: ClockOptions
@@ -60,11 +68,18 @@ struct Serve: AsyncParsableCommand {
         let clock = clock
         let pasteboard = try PasteboardPassword(device, lifetime: pasteboardExpiry) { Date() }
         let provider = try Provider(
-            store, root: root, profile: profile.selected, now: { clock.now },
+            store, root: root, profile: profile.selected,
+            fixedPassword: fault?.password, now: { clock.now },
             putOnPasteboard: pasteboard.put)
         let logger = Self.logger(console.verbosity)
+        var service: any ProviderService = provider
+        if let fault {
+            service = FaultyProvider(provider, fault: fault) { try store.rotateServicePassword() }
+            console.note("at fault on purpose: \(fault.explanation)")
+        }
         let server = try ProviderServer(
-            path: try self.device.socketPath(of: device), service: provider, logger: logger)
+            path: try self.device.socketPath(of: device), service: service, fault: fault?.ofConnection,
+            logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: [
@@ -75,6 +90,10 @@ struct Serve: AsyncParsableCommand {
         try await group.run()
         console.note("stopped")
     }
+
+    private static let faults = ServiceFault.allCases.map { fault in
+        "  " + fault.rawValue.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
+    }.joined(separator: "\n")
 
     /// Says that consumers can connect, once signals are being waited for.
     private struct Announcement: Service {
@@ -116,3 +135,5 @@ struct Serve: AsyncParsableCommand {
         return logger
     }
 }
+
+extension ServiceFault: ExpressibleByArgument {}

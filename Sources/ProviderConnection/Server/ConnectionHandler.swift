@@ -40,9 +40,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.connections = connections
         self.service = connections.service
         self.now = .now()
+        var versions = Wire.versions
+        if case .versions(let spoken) = connections.fault { versions = spoken }
         self.session = Session(
             limits: connections.limits, serverName: connections.serverName,
-            services: connections.services, at: now)
+            services: connections.services, versions: versions, at: now)
         var logger = connections.logger
         logger[metadataKey: "connection"] = "\(id)"
         self.logger = logger
@@ -165,8 +167,10 @@ extension ConnectionHandler {
             send(reply, requestID)
         case .send(let frame):
             outbox.append(frame)
-            session.queued(frame.readableBytes, at: now)
-            logger.debug("answered", metadata: ["bytes": "\(frame.readableBytes)"])
+            let type = frame.getInteger(at: frame.readerIndex + 4, as: UInt8.self)
+            let count = shortened(frame.readableBytes, type)
+            session.queued(count, at: now)
+            logger.debug("answered", metadata: ["bytes": "\(count)"])
         case .perform(let work, let token, let requestID):
             ask(work, token: token, requestID: requestID)
         case .close(let reason):
@@ -187,9 +191,17 @@ extension ConnectionHandler {
             // A failure of one short sentence always fits.
             logger.error("a failure could not be encoded", metadata: ["error": "\(error)"])
         }
-        let count = outbox.bytes.readableBytes - before
+        let count = shortened(outbox.bytes.readableBytes - before, reply.messageType.rawValue)
         session.queued(count, at: now)
         logger.debug("answered", metadata: Self.metadata(of: reply, requestID, identifier, count))
+    }
+
+    /// How many of the last reply's bytes are left to send: all, unless the fault is to cut it.
+    private func shortened(_ count: Int, _ type: UInt8?) -> Int {
+        guard case .cut(let cut) = connections.fault, cut.rawValue == type else { return count }
+        outbox.dropLast(count - count / 2)
+        closing = closing ?? .fault
+        return count / 2
     }
 
     private func ask(_ work: SessionWork, token: Int, requestID: UInt32) {

@@ -10,6 +10,7 @@ final class Connections {
     let limits: ServerLimits
     let serverName: String
     let services: [String]
+    let fault: ConnectionFault?
     let logger: Logger
     let entrance: LoopEntrance
 
@@ -23,12 +24,13 @@ final class Connections {
 
     init(
         service: any ProviderService, limits: ServerLimits, serverName: String, services: [String],
-        logger: Logger, emptied: EventLoopPromise<Void>, entrance: LoopEntrance
+        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, entrance: LoopEntrance
     ) {
         self.service = service
         self.limits = limits
         self.serverName = serverName
         self.services = services
+        self.fault = fault
         self.logger = logger
         self.emptied = emptied
         self.entrance = entrance

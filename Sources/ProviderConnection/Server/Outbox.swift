@@ -37,6 +37,11 @@ struct Outbox {
         bytes.writeImmutableBuffer(frame)
     }
 
+    /// Takes back the last bytes.
+    mutating func dropLast(_ count: Int) {
+        bytes.moveWriterIndex(to: max(bytes.writerIndex - count, bytes.readerIndex))
+    }
+
     /// Gives everything away, and goes on with the memory of `spare`, which must be overwritten by now.
     mutating func take(leaving spare: ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
         let taken = (bytes, isSecret)

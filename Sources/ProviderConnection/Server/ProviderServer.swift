@@ -22,6 +22,7 @@ package final class ProviderServer: Service {
     private let limits: ServerLimits
     private let serverName: String
     private let services: [String]
+    private let fault: ConnectionFault?
     private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
     private let logger: Logger
 
@@ -33,12 +34,14 @@ package final class ProviderServer: Service {
     ///   - limits: What peers are granted.
     ///   - serverName: What the hello's reply says.
     ///   - services: The names of the services there are.
+    ///   - fault: What to do wrong on purpose, for the tests of consumers.
     ///   - acceptsPeer: Who may connect, by the kernel's word; asked before a byte is read.
     ///   - logger: Gets types, sizes, identifiers and outcomes; never content, never a password.
     /// - Throws: `ServerError` where the socket cannot be had.
     package init(
         path: String, service: any ProviderService, limits: ServerLimits = ServerLimits(),
         serverName: String = "keyshare-provider", services: [String] = [PasswordService.name],
+        fault: ConnectionFault? = nil,
         acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser, logger: Logger
     ) throws(ServerError) {
         self.listener = try Listener(path: path)
@@ -46,6 +49,7 @@ package final class ProviderServer: Service {
         self.limits = limits
         self.serverName = serverName
         self.services = services
+        self.fault = fault
         self.acceptsPeer = acceptsPeer
         self.logger = logger
         // A peer that goes away while it is being answered is an error of its connection only.
@@ -91,7 +95,7 @@ package final class ProviderServer: Service {
             NIOLoopBound(
                 Connections(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    logger: logger, emptied: emptied, entrance: entrance),
+                    fault: fault, logger: logger, emptied: emptied, entrance: entrance),
                 eventLoop: loop)
         }.get()
         let channel: any Channel

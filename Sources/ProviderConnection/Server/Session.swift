@@ -30,6 +30,7 @@ package struct Session: Sendable {
         case stalled = "the peer does not read"
         case shutdown = "the server stops"
         case evicted = "room for another"
+        case fault = "a fault was asked for"
     }
 
     enum Phase: Sendable {
@@ -51,6 +52,7 @@ package struct Session: Sendable {
     let limits: ServerLimits
     let serverName: String
     let services: [String]
+    let versions: ClosedRange<UInt16>
     private let times: Times
 
     /// Whether the hello has been said and understood.
@@ -77,11 +79,16 @@ package struct Session: Sendable {
     ///   - limits: What this peer is granted.
     ///   - serverName: What the hello's reply says.
     ///   - services: The names of the services there are.
+    ///   - versions: The versions of the protocol that are spoken.
     ///   - now: The time of the accept.
-    package init(limits: ServerLimits, serverName: String, services: [String], at now: NIODeadline) {
+    package init(
+        limits: ServerLimits, serverName: String, services: [String],
+        versions: ClosedRange<UInt16> = Wire.versions, at now: NIODeadline
+    ) {
         self.limits = limits
         self.serverName = serverName
         self.services = services
+        self.versions = versions
         self.times = Times(limits)
         self.connected = now
         self.lastActivity = now

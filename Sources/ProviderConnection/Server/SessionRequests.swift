@@ -38,9 +38,9 @@ extension Session {
         .notAvailable, "there is no such item, or it was not granted")
 
     private mutating func greet(_ hello: Hello, _ requestID: UInt32) -> Action? {
-        let version = min(hello.maximumVersion, Wire.versions.upperBound)
-        guard version >= Wire.versions.lowerBound, version >= hello.minimumVersion else {
-            let spoken = "\(Wire.versions.lowerBound) to \(Wire.versions.upperBound)"
+        let version = min(hello.maximumVersion, versions.upperBound)
+        guard version >= versions.lowerBound, version >= hello.minimumVersion else {
+            let spoken = "\(versions.lowerBound) to \(versions.upperBound)"
             violate(
                 ProviderFailure(.unsupportedVersion, "this provider speaks the versions \(spoken)"),
                 requestID: requestID)
