@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// scripts/keyshare_client.py knows the protocol from its document only: where it works, the document does.
+@Suite(
+    "A client written from the protocol's document alone",
+    .enabled(if: SecondClient.isAvailable, "there is no python3"))
+struct SecondClientTests {
+    @Test("lists what the provider's own command lists, in pages too")
+    func list() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "100")
+        try await simulation.serve()
+        for container in ["root", "Encryption"] {
+            let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", container])
+            #expect(run.status == 0, "\(run.output)")
+            let expected = try await simulation.items(container).compactMap { $0["identifier"] as? String }
+            #expect(expected.count >= 100)
+            let listed = run.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
+            #expect(listed.map(String.init) == expected)
+        }
+    }
+
+    @Test("fetches an item with the password that opens it, and an archive of many chunks")
+    func fetch() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "40")
+        try await simulation.serve()
+        let file = try #require(try await simulation.items("Signature").first?["identifier"] as? String)
+        for item in [file, "Unfiltered.zip"] {
+            let bytes = simulation.scratch.path("item")
+            let password = simulation.scratch.path("password")
+            let run = try await SecondClient.run(
+                [simulation.device + "/provider.sock", "fetch", item, bytes, password])
+            #expect(run.status == 0, "\(run.output)")
+            let imported = try await simulation.consumer(
+                "import", "--file", bytes, "--password-file", password, "--json")
+            #expect(imported.status == 0, "\(imported.errors)")
+            #expect(try imported.results().count == (item == file ? 1 : 120))
+        }
+        #expect(try simulation.scratch.read("item").count > 65_536)
+    }
+
+    @Test("gets the failure that the document numbers for what is not there")
+    func notThere() async throws {
+        let simulation = try Simulation()
+        try await simulation.serve()
+        let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", "Nobody"])
+        #expect(run.status == 1)
+        #expect(run.output.contains("keyshare_client.py: 4: "))
+    }
+}
+
+/// Runs the client and collects what it prints.
+enum SecondClient {
+    static let isAvailable = ["/usr/bin", "/bin", "/usr/local/bin"].contains {
+        FileManager.default.isExecutableFile(atPath: $0 + "/python3")
+    }
+
+    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let scratch = try ScratchFolder()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", PackageFolder.path + "/scripts/keyshare_client.py"] + arguments
+        let path = try scratch.write([], as: "output")
+        process.standardOutput = FileHandle(forWritingAtPath: path)
+        process.standardError = FileHandle(forUpdatingAtPath: path)
+        let end = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in end.continuation.finish() }
+        try process.run()
+        for await _ in end.stream {}
+        return (process.terminationStatus, String(decoding: try scratch.read("output"), as: UTF8.self))
+    }
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""A second client of the provider's socket, written from Protocol.md alone.
+
+    keyshare_client.py SOCKET list [CONTAINER]
+    keyshare_client.py SOCKET fetch ITEM BYTES-FILE PASSWORD-FILE
+
+It shares no code with the Swift client, so what both understand is what the document says. fetch writes
+the item's bytes and its password into two files of mode 0600, never to the terminal.
+"""
+import os
+import socket
+import struct
+import sys
+
+SERVICE = "red.hound.KeySharingPassword-v1.0.0"
+CHUNK = 61_440
+LONGEST_REPLY = 65_536
+
+
+class Failure(Exception):
+    """The provider's failure: its code and its message."""
+
+
+def text(value):
+    data = value.encode()
+    return struct.pack(">H", len(data)) + data
+
+
+def texts(values):
+    return struct.pack(">H", len(values)) + b"".join(map(text, values))
+
+
+def optional_text(value):
+    return b"\0" if value is None else b"\1" + text(value)
+
+
+class Reader:
+    """Takes the fields of a body one after the other."""
+
+    def __init__(self, body):
+        self.body, self.at = body, 0
+
+    def take(self, count):
+        if self.at + count > len(self.body):
+            raise EOFError("the message ends inside a field")
+        self.at += count
+        return self.body[self.at - count:self.at]
+
+    def number(self, form):
+        return struct.unpack(">" + form, self.take(struct.calcsize(">" + form)))[0]
+
+    def text(self):
+        return self.take(self.number("H")).decode()
+
+    def list(self, read):
+        return [read() for _ in range(self.number("H"))]
+
+    def optional(self, read):
+        return read() if self.number("B") == 1 else None
+
+    def item(self):
+        return {
+            "identifier": self.text(), "filename": self.text(),
+            "kind": {1: "pkcs12", 2: "folder", 3: "zip"}[self.number("B")],
+            "type": self.text(), "parent": self.text(),
+            "size": self.optional(lambda: self.number("Q")), "created": self.number("q"),
+        }
+
+
+class Client:
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        credentials = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        if struct.unpack("iII", credentials)[1] != os.geteuid():
+            raise PermissionError("another user serves this socket")
+        self.last = 0
+        reply = self.ask(0x01, struct.pack(">HH", 1, 1) + text("keyshare_client.py") + texts([SERVICE]))
+        if reply.number("H") != 1:
+            raise Failure("the provider chose a version that was not offered")
+
+    def exactly(self, count):
+        data = b""
+        while len(data) < count:
+            part = self.socket.recv(count - len(data))
+            if not part:
+                raise EOFError("the provider closed the connection")
+            data += part
+        return data
+
+    def ask(self, kind, body):
+        self.last += 1
+        self.socket.sendall(struct.pack(">IBI", len(body) + 5, kind, self.last) + body)
+        length = struct.unpack(">I", self.exactly(4))[0]
+        if not 5 <= length <= LONGEST_REPLY - 4:
+            raise Failure(f"a reply of {length} bytes")
+        kind_of_reply, request = struct.unpack(">BI", self.exactly(5))
+        reply = Reader(self.exactly(length - 5))
+        if kind_of_reply == 0xFF:
+            raise Failure(f"{reply.number('H')}: {reply.text()}")
+        if kind_of_reply != kind | 0x80 or request != self.last:
+            raise Failure("the answer does not fit the question")
+        return reply
+
+    def items(self, container="root"):
+        cursor = None
+        while True:
+            page = self.ask(0x02, text(container) + optional_text(cursor) + struct.pack(">H", 0))
+            yield from page.list(page.item)
+            cursor = page.optional(page.text)
+            if cursor is None:
+                return
+
+    def fetch(self, identifier):
+        """The bytes and the password of an item, access to it begun and ended."""
+        self.ask(0x05, text(identifier))
+        services = self.ask(0x04, text(identifier))
+        if SERVICE not in services.list(services.text):
+            raise Failure("the item has no password service")
+        reply = self.ask(0x07, text(SERVICE) + text(identifier))
+        password = reply.take(reply.number("H"))
+        content, total = b"", None
+        while total is None or len(content) < total:
+            chunk = self.ask(0x06, text(identifier) + struct.pack(">QI", len(content), CHUNK))
+            total = chunk.number("Q")
+            part = chunk.body[chunk.at:]
+            if not part and len(content) < total:
+                raise EOFError("the content was cut short")
+            content += part
+        self.ask(0x08, text(identifier))
+        return content, password
+
+
+def write(path, data):
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+
+
+def main(arguments):
+    match arguments:
+        case [path, "list", *container] if len(container) < 2:
+            for item in Client(path).items(*container):
+                print(item["identifier"], item["kind"], item["type"], item["filename"], sep="\t")
+        case [path, "fetch", item, bytes_file, password_file]:
+            content, password = Client(path).fetch(item)
+            write(bytes_file, content)
+            write(password_file, password)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (Failure, OSError, EOFError) as error:
+        sys.exit(f"keyshare_client.py: {error}")
