@@ -57,7 +57,10 @@ let package = Package(
             dependencies: [
                 "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "ZipBundles",
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+            ],
+            resources: ["dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device"].map {
+                .embedInCode("Provisioning/Profiles/\($0).json")
+            }),
         .target(
             name: "KeyShareConsumer",
             dependencies: [

@@ -8,9 +8,16 @@ package struct Exporter: Sendable {
     private let store: ProviderStore
     private let profile: PKCS12Profile
     private let cache: ExportCache
+    private let random: RandomSource
 
-    /// - Parameter cacheSize: how many bytes of exported files are kept in memory.
-    package init(_ store: ProviderStore, profile: PKCS12Profile, cacheSize: Int = 64 << 20) {
+    /// - Parameters:
+    ///   - cacheSize: how many bytes of exported files are kept in memory.
+    ///   - random: where salts come from.
+    package init(
+        _ store: ProviderStore, profile: PKCS12Profile, cacheSize: Int = 64 << 20,
+        random: RandomSource = .system
+    ) {
+        self.random = random
         self.store = store
         self.profile = profile
         cache = ExportCache(capacity: cacheSize)
@@ -93,10 +100,12 @@ package struct Exporter: Sendable {
     ) throws(ProviderFailure) -> [UInt8] {
         do {
             let identity = try store.identity(label)
+            var salts = random.child("export \(label)").generator()
             return try PKCS12.create(
                 privateKey: identity.privateKey, certificate: identity.certificate,
                 friendlyName: friendlyName ?? identity.certificate.subject.description, password: password,
-                profile: profile)
+                profile: profile
+            ) { salts.octets($0) }
         } catch {
             throw ProviderFailure(.serviceFailed, "the file cannot be made: \(error)")
         }

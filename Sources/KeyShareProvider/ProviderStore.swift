@@ -137,6 +137,93 @@ extension ProviderStore {
     }
 }
 
+extension ProviderStore {
+    /// The certificates of every identity, in the order they were added, one after the other.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`, and what `body` throws.
+    package func forEachCertificate(_ body: (Certificate) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let stretch = try keychain.identities(after: last, limit: 256, accessGroup: sharedGroup)
+            guard let end = stretch.last else { return }
+            for record in stretch { try body(try Certificate(der: record.certificate)) }
+            last = end.id
+        }
+    }
+
+    /// Adds everything that another key chain holds, authorities included; what is here already stays as it is.
+    ///
+    /// - Parameter progress: called with the number of identities looked at so far.
+    /// - Returns: how many identities were new.
+    /// - Throws: `KeychainError`.
+    package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError) -> Int {
+        var added = 0
+        var seen = 0
+        for group in [App.authorityGroup, sharedGroup] {
+            var last: Int64 = 0
+            while true {
+                let stretch = try other.keychain.identityAttributes(
+                    after: last, limit: 256, accessGroup: group)
+                guard let end = stretch.last else { break }
+                last = end.id
+                var identities: [NewIdentity] = []
+                for attributes in stretch {
+                    let opened = try other.keychain.openIdentity(label: attributes.label, accessGroup: group)
+                    identities.append(
+                        NewIdentity(
+                            label: attributes.label, certificate: opened.record.certificate,
+                            privateKey: opened.privateKey, applicationTag: attributes.applicationTag,
+                            notBefore: attributes.notBefore, accessibility: attributes.accessibility,
+                            accessGroup: group))
+                }
+                for result in try keychain.add(identities) {
+                    switch result {
+                    case .success: added += group == sharedGroup ? 1 : 0
+                    case .failure(let error) where error.code == .duplicateItem: continue
+                    case .failure(let error): throw error
+                    }
+                }
+                if group == sharedGroup {
+                    seen += stretch.count
+                    progress(seen)
+                }
+            }
+        }
+        return added
+    }
+
+    /// Puts certificates on their issuers' revocation lists.
+    ///
+    /// - Throws: `KeychainError`.
+    package func revoke(_ certificates: [Certificate]) throws(KeychainError) {
+        for certificate in certificates {
+            try keychain.setPassword(
+                SecretBytes(certificate.der), service: Self.revocationService, account: certificate.label,
+                accessGroup: App.authorityGroup)
+        }
+    }
+
+    private static let revocationService = "KeyShareRevocation"
+
+    /// What an unfinished run of provisioning left for the one that goes on with it.
+    ///
+    /// - Parameter make: makes it where there is none.
+    /// - Throws: `KeychainError`.
+    func unfinishedRun(_ name: String, make: () -> SecretBytes) throws(KeychainError) -> SecretBytes {
+        try keychain.createOrReadPassword(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: make)
+    }
+
+    /// Forgets an unfinished run.
+    ///
+    /// - Throws: `KeychainError`.
+    func finishRun(_ name: String) throws(KeychainError) {
+        try keychain.deletePassword(service: Self.runService, account: name, accessGroup: App.authorityGroup)
+    }
+
+    private static let runService = "KeyShareProvisioning"
+}
+
 extension App {
     /// Where the provider keeps its test PKI, apart from what it publishes.
     static var authorityGroup: String { provider.entitlements.keychainAccessGroups[1] }

@@ -21,22 +21,25 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var profile: ProfileOptions
     @OptionGroup var password: PasswordOptions
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let console = output.console
+        seeding.warn()
         let store = try ProviderStore(try device.openDevice())
         let snapshot = try Catalogue(store, root: .all).snapshot()
-        let listing = Listing(snapshot, now: Date())
+        let listing = Listing(snapshot, now: clock.now)
         let found = try listing.find(item)
         guard let identifier = ItemIdentifier(found.identifier) else {
             throw CommandFailure(
                 .unexpected, "the item \u{201C}\(found.identifier)\u{201D} has no identifier")
         }
         let secret = try password.password() ?? store.servicePassword()
-        let bytes = try await Exporter(store, profile: profile.selected).content(
-            of: identifier, in: snapshot, password: secret, now: Date())
+        let bytes = try await Exporter(store, profile: profile.selected, random: seeding.source).content(
+            of: identifier, in: snapshot, password: secret, now: clock.now)
         if output.json {
             try destination.requireFile()
             try destination.write(bytes, console)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
@@ -10,107 +11,136 @@ struct Provision: AsyncParsableCommand {
         abstract: "Make a test PKI and identities like the DoD's in the provider's key chain.",
         discussion: """
             The newest generation of each type starts the day before now (or --at), each older one three years \
-            earlier, and each is valid for three years. The authorities of an earlier run are used again.
+            earlier, and each is valid for three years. The authorities of an earlier run are used again. A run \
+            that was interrupted goes on when the same command is given again.
 
             EXAMPLE:
               keyshare-provider provision --person "Dana Example" --types signature,encryption
             """)
 
-    @Option(help: ArgumentHelp("How many generations of each type.", valueName: "n"))
-    var generations = 4
+    @OptionGroup var contents: ContentsOptions
+    @OptionGroup var persons: PersonOptions
+
+    @Flag(help: "Add one generation for everybody who is in the key chain.")
+    var renew = false
+
+    @Option(
+        help: ArgumentHelp("Make one identity with a fault; faults lists them.", valueName: "name"))
+    var fault: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which types, separated by commas: encryption, signature, authentication, device.",
-            valueName: "types"),
-        transform: Provision.types)
-    var types: [CredentialType] = [.encryption, .signature, .authentication]
+            "Make only part i of n of a seeded run, by person; merge puts them together.", valueName: "i/n"),
+        transform: Provision.shard)
+    var shard: ProvisioningRequest.Shard?
 
-    @Option(
-        help: ArgumentHelp(
-            "The key of every certificate: rsa2048, rsa3072, rsa4096, p256 or p384.", valueName: "key"),
-        transform: Provision.algorithm)
-    var key: KeyAlgorithm = .rsa(bits: 2048)
-
-    @Option(
-        help: ArgumentHelp(
-            "Whose credentials: \u{201C}First Last\u{201D} or LAST.FIRST.MIDDLE.EDIPI (default: a random name).",
-            valueName: "name"))
-    var person: String?
-
-    @Option(help: ArgumentHelp("How many persons.", valueName: "n"))
-    var count = 1
-
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var password: PasswordOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...100).contains(generations) else {
-            throw ValidationError("--generations takes a number from 1 to 100")
+        guard shard == nil || seeding.seed != nil else {
+            throw ValidationError("--shard needs --seed, or the parts would not fit together")
         }
-        guard (1...1_000_000).contains(count) else {
-            throw ValidationError("--count takes a number from 1 to 1000000")
+        guard !renew || (persons.person == nil && persons.persons == nil && shard == nil && fault == nil)
+        else {
+            throw ValidationError("--renew goes without persons, --shard and --fault")
         }
-        guard person == nil || count == 1 else {
-            throw ValidationError("--person names one person; it goes without --count")
+        guard fault != nil || destination.output == nil else {
+            throw ValidationError("-o goes with --fault")
         }
     }
 
     func run() async throws {
         let console = output.console
-        var random = SystemRandomNumberGenerator()
-        var persons: [TestPerson] = []
-        if let person {
-            guard let named = TestPerson(name: person, using: &random) else {
-                throw CommandFailure(
-                    .usage, "\u{201C}\(person)\u{201D} is no person's name",
-                    hint: "write First Last, or LAST.FIRST.MIDDLE with ten digits behind it if you like")
-            }
-            persons = [named]
+        seeding.warn()
+        let device = try device.openDevice()
+        // Two runs of the same request at the same time would make the same serial numbers.
+        let lock = try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
+        defer { withExtendedLifetime(lock) {} }
+        let store = try ProviderStore(device)
+        if let fault {
+            try await FaultProvisioning(name: fault, provision: self).run(store, console)
         } else {
-            persons = (0..<count).map { _ in TestPerson(using: &random) }
+            try report(try await make(in: store, console), console)
         }
-        let request = ProvisioningRequest(
-            persons: persons, types: types, generations: generations, algorithm: key, date: clock.now)
-        let store = try ProviderStore(try device.openDevice())
-        let made = try await Provisioner(store).run(request, from: .system) { done in
-            console.progress("\(done) of \(request.count) identities")
+    }
+
+    private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
+        var outcome = Provisioner.Outcome()
+        for run in try runs(in: store) {
+            let total =
+                run.request.personCount / (run.request.shard?.count ?? 1) * (try run.request.slotCount())
+            let made = try await Provisioner(store).run(run) { done in
+                console.progress("\(outcome.count + outcome.skipped + done) of \(total) identities")
+            }
+            outcome.made += made.made
+            outcome.count += made.count
+            outcome.skipped += made.skipped
         }
         console.progress(nil)
+        return outcome
+    }
+
+    private func runs(in store: ProviderStore) throws -> [ProvisioningRun] {
+        let seed = seeding.seed.map { Seed(String($0)) }
+        guard renew else {
+            let descriptions = try persons.descriptions()
+            return [
+                try ProvisioningRun(in: store, seed: seed, at: clock.at) { date in
+                    var request = contents.request(at: date)
+                    request.persons = try persons.described(descriptions, seed: seeding.seed)
+                    request.personCount = descriptions.isEmpty ? persons.count : descriptions.count
+                    request.shard = shard
+                    return request
+                }
+            ]
+        }
+        return try Renewal(of: store, types: contents.types).groups.map { group in
+            try ProvisioningRun(in: store, seed: seed, purpose: "renew", at: clock.at) { date in
+                var request = contents.request(at: date)
+                request.starts = Array(ProvisioningRequest.starts(generations: 1, before: date))
+                request.recovered = 0
+                request.types = group.types
+                request.persons = group.persons
+                request.personCount = group.persons.count
+                return request
+            }
+        }
+    }
+
+    private func report(_ outcome: Provisioner.Outcome, _ console: Console) throws {
         if output.json {
-            try console.document(Document(identities: made.map(Document.Identity.init)))
-        } else {
+            try console.document(
+                Document(
+                    identities: outcome.made.map(Document.Identity.init), made: outcome.count,
+                    alreadyThere: outcome.skipped))
+            return
+        }
+        if outcome.count <= Self.longestTable {
             var table = Table("TYPE", "VALID FROM", "SERIAL", "LABEL")
-            for identity in made {
+            for identity in outcome.made {
                 table.append(
                     identity.type(.keySharing2025).rawValue, String(identity.notBefore.utcText.prefix(10)),
                     identity.serialNumber, String(identity.label.prefix(16)) + "\u{2026}")
             }
             try console.lines(table.text)
-            let names = persons.count == 1 ? persons[0].commonName : "\(persons.count) persons"
-            console.note("made \(counted(made.count, "identity", "identities")) for \(names)")
         }
+        let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
+        console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
     }
 
-    static func types(_ text: String) throws -> [CredentialType] {
-        var types: [CredentialType] = []
-        for name in text.split(separator: ",").map(String.init) {
-            guard let type = CredentialType(rawValue: name), type != .unknown, type != .multi else {
-                throw ValidationError(
-                    "\u{201C}\(name)\u{201D} is none of encryption, signature, authentication, device")
-            }
-            if !types.contains(type) { types.append(type) }
-        }
-        guard !types.isEmpty else { throw ValidationError("--types names no type") }
-        return types
-    }
+    private static let longestTable = 100
 
-    static func algorithm(_ text: String) throws -> KeyAlgorithm {
-        guard let algorithm = KeyAlgorithm(rawValue: text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is none of rsa2048, rsa3072, rsa4096, p256, p384")
-        }
-        return algorithm
+    static func shard(_ text: String) throws -> ProvisioningRequest.Shard {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count == 2, let number = parts[0], let count = parts[1],
+            let shard = ProvisioningRequest.Shard(number: number, count: count)
+        else { throw ValidationError("\u{201C}\(text)\u{201D} is no part such as 2/5") }
+        return shard
     }
 
     private struct Document: Encodable {
@@ -128,6 +158,9 @@ struct Provision: AsyncParsableCommand {
             }
         }
 
+        /// The first thousand.
         let identities: [Identity]
+        let made: Int
+        let alreadyThere: Int
     }
 }

@@ -18,7 +18,7 @@ struct PasswordRotationTests {
             ProvisioningRequest(
                 persons: [TestPerson(using: &random)], types: [.signature], generations: 1, algorithm: .p256,
                 date: now), from: .system)
-        let label = try #require(made.first?.label)
+        let label = try #require(made.made.first?.label)
         let provider = try Provider(store, profile: .modern, now: { now }, putOnPasteboard: { _ in })
         let oldPassword = try provider.password(for: label)
         let oldBytes = try await provider.content(of: label)

@@ -29,7 +29,7 @@ struct ProviderTests {
             persons: [TestPerson(using: &random)], types: types, generations: generations,
             algorithm: algorithm,
             date: now)
-        return try await Provisioner(store).run(request, from: .system)
+        return try await Provisioner(store).run(request, from: .system).made
     }
 
     private func provider() throws -> Provider {

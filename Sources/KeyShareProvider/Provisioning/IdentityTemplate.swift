@@ -2,75 +2,59 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// What a certificate of a type holds in the profile of 2024.
-enum IdentityTemplate {
-    /// A template for one identity of `person`.
-    static func make(
-        _ type: CredentialType, for person: TestPerson, algorithm: KeyAlgorithm, validity: Range<Date>,
-        using random: inout some RandomNumberGenerator
-    ) throws(CertificateError) -> CertificateTemplate {
+/// Everything that decides what one certificate holds, but for its key and what is drawn at random.
+struct IdentityPlan: Sendable {
+    var person: TestPerson
+    var type: CredentialType
+    var profile: CredentialProfile
+    var algorithm: KeyAlgorithm
+    var validity: Range<Date>
+    var policyArc = PolicyArc.test
+    var locations = PKILocations.example
+
+    /// The certificate to be, with the serial number that `random` gives first.
+    ///
+    /// - Throws: `CertificateError` for names that cannot be written.
+    func template(using random: inout some RandomNumberGenerator) throws(CertificateError)
+        -> CertificateTemplate
+    {
+        let serial = SerialNumber.random(using: &random)
         let uuid = UUID(using: &random)
+        let contents = profile.certificate(type)
         let deviceName = "device-\(uuid.uuidString.prefix(8).lowercased()).mil.example"
         var template = CertificateTemplate(
-            subject: try TestNames.subject(type == .device ? deviceName : person.commonName),
-            serialNumber: SerialNumber.random(using: &random), notBefore: validity.lowerBound,
-            notAfter: validity.upperBound)
-        template.policies = [TestNames.Policy.software]
-        switch type {
-        case .signature:
-            template.keyUsage = [.digitalSignature, .nonRepudiation]
-            template.extendedKeyUsage = [
-                TestNames.Purpose.emailProtection, TestNames.Purpose.documentSigning,
-            ]
-            template.subjectAlternativeNames = [
-                .rfc822Name(person.emailAddress), .userPrincipalName("\(person.edipi)@mil"),
-            ]
-        case .encryption:
-            template.keyUsage = algorithm.isEllipticCurve ? .keyAgreement : .keyEncipherment
-            template.extendedKeyUsage = [TestNames.Purpose.emailProtection]
-            template.subjectAlternativeNames = [.rfc822Name(person.emailAddress)]
-        case .authentication:
-            template.keyUsage = .digitalSignature
-            template.extendedKeyUsage = [
-                TestNames.Purpose.smartcardLogon, TestNames.Purpose.clientAuthentication,
-                TestNames.Purpose.pkinitClient,
-            ]
-            template.policies = [TestNames.Policy.authentication]
-            template.subjectAlternativeNames = names(ofCardHolder: person, uuid: uuid, using: &random)
-        case .device:
-            template.keyUsage =
-                algorithm.isEllipticCurve
-                ? [.digitalSignature, .keyAgreement] : [.digitalSignature, .keyEncipherment]
-            template.extendedKeyUsage = [TestNames.Purpose.clientAuthentication]
-            template.policies = [TestNames.Policy.devices]
-            template.subjectAlternativeNames = [.dNSName(deviceName)]
-        case .multi, .unknown:
-            break
+            subject: try TestNames.subject(contents?.subject == .device ? deviceName : person.commonName),
+            serialNumber: serial, notBefore: validity.lowerBound, notAfter: validity.upperBound)
+        guard let contents else { return template }
+        template.keyUsage = contents.keyUsage(algorithm)
+        template.extendedKeyUsage = contents.purposes
+        template.policies = contents.policies[policyArc.rawValue] ?? []
+        template.extensions = contents.otherExtensions
+        for name in contents.names {
+            switch name {
+            case .email: template.subjectAlternativeNames.append(.rfc822Name(person.emailAddress))
+            case .upn:
+                template.subjectAlternativeNames.append(.userPrincipalName("\(person.edipi)@mil"))
+            case .cardholderUPN:
+                template.subjectAlternativeNames.append(
+                    .userPrincipalName("\(person.cardHolder.joined())@mil"))
+            case .fascn:
+                let credential = String(Int.random(in: 100_000...999_999, using: &random))
+                let fields = [person.agency, "0001", credential, "0", "1"] + person.cardHolder
+                template.subjectAlternativeNames += FASCN(fields: fields).map { [.fascn($0)] } ?? []
+            case .uuid:
+                template.subjectAlternativeNames.append(
+                    .uniformResourceIdentifier("urn:uuid:\(uuid.uuidString.lowercased())"))
+            case .dns: template.subjectAlternativeNames.append(.dNSName(deviceName))
+            case .sid: break
+            }
         }
-        template.point(at: issuer(of: type))
+        template.point(at: contents.issuer, in: locations)
         return template
     }
 
-    /// Which authority issues a type.
-    static func issuer(of type: CredentialType) -> TestAuthorityRole {
-        switch type {
-        case .signature, .encryption: .email
-        case .authentication, .multi, .unknown: .identity
-        case .device: .device
-        }
-    }
-
-    /// Principal name, FASC-N and UUID of a PIV authentication certificate, all of one person: the principal
-    /// name is the FASC-N's person, category, organisation and association.
-    private static func names(
-        ofCardHolder person: TestPerson, uuid: UUID, using random: inout some RandomNumberGenerator
-    ) -> [GeneralName] {
-        let credential = String(Int.random(in: 100_000...999_999, using: &random))
-        let holder = [person.edipi, "1", "9700", "2"]
-        let number = FASCN(fields: ["9700", "0001", credential, "0", "1"] + holder)
-        return [.userPrincipalName("\(holder.joined())@mil")] + (number.map { [.fascn($0)] } ?? [])
-            + [.uniformResourceIdentifier("urn:uuid:\(uuid.uuidString.lowercased())")]
-    }
+    /// Which authority issues it.
+    var issuer: TestAuthorityRole { profile.certificate(type)?.issuer ?? .identity }
 }
 
 extension KeyAlgorithm {

@@ -43,7 +43,10 @@ package struct TestAuthority: Sendable {
     ///
     /// - Parameter validity: what the identities below will need; the authorities outlast it on both sides.
     /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
-    package init(algorithm: KeyAlgorithm, validity: Range<Date>, from source: RandomSource) throws {
+    package init(
+        algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example,
+        from source: RandomSource
+    ) throws {
         let calendar = Calendar.utc
         let start = calendar.adding(years: -5, to: validity.lowerBound)
         let end = calendar.adding(years: 20, to: validity.upperBound)
@@ -60,8 +63,8 @@ package struct TestAuthority: Sendable {
             guard let root else {
                 return try CertificateIssuer(selfSigned: template, privateKey: key, seed: signing)
             }
-            template.policies = [TestNames.Policy.any]
-            template.point(at: .root)
+            template.policies = [TestNames.anyPolicy]
+            template.point(at: .root, in: locations)
             return CertificateIssuer(
                 certificate: try root.issue(template, to: key, seed: signing), privateKey: key)
         }
@@ -111,16 +114,18 @@ package struct TestAuthority: Sendable {
 
 extension CertificateTemplate {
     /// Says where the issuer's certificate, revocation list and responder would be.
-    mutating func point(at issuer: TestAuthorityRole) {
-        revocationListURLs = ["\(TestNames.repository)/crl/\(issuer.fileStem).crl"]
-        issuerURLs = ["\(TestNames.repository)/sign/\(issuer.fileStem).cer"]
-        responderURLs = [TestNames.responder]
+    mutating func point(at issuer: TestAuthorityRole, in locations: PKILocations) {
+        revocationListURLs = ["\(locations.repository)/crl/\(issuer.fileStem).crl"]
+        issuerURLs = ["\(locations.repository)/sign/\(issuer.fileStem).cer"]
+        responderURLs = [locations.responder]
     }
 }
 
 /// Serial numbers of test certificates.
 enum SerialNumber {
     /// Sixteen octets, positive and without a leading zero (RFC 5280 4.1.2.2).
+    ///
+    /// They are what tells an interrupted run which identities were made.
     static func random(using random: inout some RandomNumberGenerator) -> [UInt8] {
         [UInt8.random(in: 1...127, using: &random)]
             + (1..<16).map { _ in UInt8.random(in: 0...255, using: &random) }

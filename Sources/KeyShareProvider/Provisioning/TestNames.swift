@@ -11,26 +11,36 @@ enum TestNames {
         ])
     }
 
-    /// Where certificates say that the PKI's files are; under a name reserved for examples (RFC 2606).
-    static let repository = "http://pki.mil.example"
-    /// Where they say that an OCSP responder is.
-    static let responder = "http://ocsp.mil.example"
+    /// Any policy (RFC 5280 4.2.1.4): what the issuing authorities are good for.
+    static let anyPolicy = "2.5.29.32.0"
 
-    /// Policies of the federal test arc.
-    enum Policy {
-        /// Any policy (RFC 5280 4.2.1.4): what the issuing authorities are good for.
-        static let any = "2.5.29.32.0"
-        static let software = "2.16.840.1.101.3.2.1.48.8"
-        static let devices = "2.16.840.1.101.3.2.1.48.10"
-        static let authentication = "2.16.840.1.101.3.2.1.48.11"
+    /// Extended key usages by the names that profiles use.
+    static let purposes = [
+        "clientAuthentication": "1.3.6.1.5.5.7.3.2",
+        "emailProtection": "1.3.6.1.5.5.7.3.4",
+        "documentSigning": "1.3.6.1.4.1.311.10.3.12",
+        "smartcardLogon": "1.3.6.1.4.1.311.20.2.2",
+        "pkinitClient": "1.3.6.1.5.2.3.4",
+    ]
+}
+
+/// Where certificates say that the PKI's files and its responder are.
+package struct PKILocations: Sendable, Hashable {
+    /// The start of URLs to certificates and revocation lists, without a slash at the end.
+    let repository: String
+    let responder: String
+
+    /// Under names that are reserved for examples (RFC 2606): nothing answers there.
+    package static let example = PKILocations(
+        repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
+
+    init(repository: String, responder: String) {
+        self.repository = repository
+        self.responder = responder
     }
 
-    /// Extended key usages.
-    enum Purpose {
-        static let clientAuthentication = "1.3.6.1.5.5.7.3.2"
-        static let emailProtection = "1.3.6.1.5.5.7.3.4"
-        static let documentSigning = "1.3.6.1.4.1.311.10.3.12"
-        static let smartcardLogon = "1.3.6.1.4.1.311.20.2.2"
-        static let pkinitClient = "1.3.6.1.5.2.3.4"
+    /// Below one address, such as `http://127.0.0.1:8080`.
+    package init(base: String) {
+        self.init(repository: base, responder: base + "/ocsp")
     }
 }

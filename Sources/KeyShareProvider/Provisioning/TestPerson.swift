@@ -5,7 +5,20 @@ package struct TestPerson: Sendable, Hashable {
     /// Empty for a person without one.
     package let middleName: String
     /// The electronic data interchange personal identifier: ten digits.
-    package let edipi: String
+    package private(set) var edipi: String
+    /// The address to use in place of one made of the names.
+    package var givenEmailAddress: String?
+    /// The FASC-N's agency code, four digits.
+    package var agency = "9700"
+    /// The FASC-N's category of organisation, one digit: 1 is the federal government.
+    package var category = "1"
+    /// The FASC-N's organisation, four digits.
+    package var organization = "9700"
+    /// How the person belongs to it, one digit: 2 is a civil servant.
+    package var association = "2"
+
+    /// The FASC-N's fields about the person, which PIV principal names are made of too.
+    var cardHolder: [String] { [edipi, category, organization, association] }
 
     /// `LAST.FIRST.MIDDLE.EDIPI`, the common name of every certificate of the person.
     package var commonName: String {
@@ -16,6 +29,7 @@ package struct TestPerson: Sendable, Hashable {
     /// An address under a name that is reserved for examples (RFC 2606), with the identifier in it, because
     /// two persons may have the same name.
     package var emailAddress: String {
+        if let givenEmailAddress { return givenEmailAddress }
         let name = [firstName, lastName].map { part in
             String(
                 part.lowercased().unicodeScalars.filter {
@@ -47,6 +61,13 @@ package struct TestPerson: Sendable, Hashable {
         firstName = parts[1]
         middleName = parts.count > 2 ? parts[2] : ""
         self.edipi = edipi
+    }
+
+    /// The same person under another identifier.
+    func with(edipi: String) -> TestPerson {
+        var person = self
+        person.edipi = edipi
+        return person
     }
 
     /// A person of random names.

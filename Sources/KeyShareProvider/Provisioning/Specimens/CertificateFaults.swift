@@ -265,7 +265,7 @@ enum CertificateFaults {
             notBefore: validity.lowerBound, notAfter: validity.upperBound)
         template.basicConstraints = .init(isCertificateAuthority: true)
         template.keyUsage = [.keyCertSign, .cRLSign]
-        template.policies = [TestNames.Policy.any]
+        template.policies = [TestNames.anyPolicy]
         let key = try shop.key(name)
         return CertificateIssuer(
             certificate: try shop.authority[role].issue(

@@ -30,15 +30,20 @@ package struct SpecimenCollection: Sendable {
     package let files: [(name: String, bytes: [UInt8])]
     package let manifest: Manifest
 
+    /// What the authorities of specimens must be valid for.
+    package static func span(at date: Date) -> Range<Date> {
+        Calendar.utc.adding(years: -10, to: date)..<Calendar.utc.adding(years: 5, to: date)
+    }
+
     /// Makes every specimen.
     ///
     /// - Parameter password: a text, because the manifest tells it.
     /// - Throws: what making keys, certificates and files may throw.
     package init(at date: Date, password: String, from source: RandomSource, width: Int) async throws {
         var random = source.child("person").generator()
-        let span = Calendar.utc.adding(years: -10, to: date)..<Calendar.utc.adding(years: 5, to: date)
         let shop = Workshop(
-            authority: try TestAuthority(algorithm: .rsa(bits: 2048), validity: span, from: source),
+            authority: try TestAuthority(
+                algorithm: .rsa(bits: 2048), validity: Self.span(at: date), from: source),
             person: TestPerson(using: &random), date: date, algorithm: .p256,
             password: SecretBytes(utf8: password), source: source)
         let specimens = Specimen.sound + Specimen.faults

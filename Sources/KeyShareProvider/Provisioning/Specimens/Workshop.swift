@@ -52,12 +52,17 @@ package struct Workshop: Sendable {
         let source = source.child(part)
         var random = source.generator()
         let algorithm = algorithm ?? self.algorithm
-        var template = try IdentityTemplate.make(
-            type, for: person ?? self.person, algorithm: algorithm, validity: validity ?? self.validity(),
-            using: &random)
+        let validity = validity ?? self.validity()
+        guard let profile = CredentialProfile.named("dod", at: validity.lowerBound) else {
+            throw ProvisioningError(.noSuchProfile, "there is no profile dod")
+        }
+        let plan = IdentityPlan(
+            person: person ?? self.person, type: type, profile: profile, algorithm: algorithm,
+            validity: validity)
+        var template = try plan.template(using: &random)
         try edit(&template)
         let key = try self.key(part, algorithm)
-        let issuer = issuer ?? authority[IdentityTemplate.issuer(of: type)]
+        let issuer = issuer ?? authority[plan.issuer]
         let certificate = try issuer.issue(
             template, to: key, digest: digest, seed: source.child("signature").seed)
         return TestIdentity(certificate: certificate, privateKey: key)

@@ -1,0 +1,24 @@
+/// Why something cannot be provisioned; equal by code.
+package struct ProvisioningError: Error, Equatable, Sendable {
+    package enum Code: String, Sendable, CaseIterable {
+        case noSuchProfile = "no-such-profile"
+        case typeNotInProfile = "type-not-in-profile"
+        case malformedPerson = "malformed-person"
+        case nothingToRenew = "nothing-to-renew"
+        case malformedScenario = "malformed-scenario"
+        case faultNeedsFile = "fault-needs-file"
+    }
+
+    package let code: Code
+    /// What happened, as a phrase.
+    package let reason: String
+
+    init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    package static func == (left: ProvisioningError, right: ProvisioningError) -> Bool {
+        left.code == right.code
+    }
+}

@@ -1,0 +1,133 @@
+package import Foundation
+package import KeySharing
+package import OpenSSL
+
+/// What is to be provisioned.
+package struct ProvisioningRequest: Sendable {
+    /// One of so many equal parts of a request, by person.
+    package struct Shard: Sendable, Hashable {
+        /// From 1 to `count`.
+        package let number: Int
+        package let count: Int
+
+        /// Nil unless `number` is from 1 to `count`.
+        package init?(number: Int, count: Int) {
+            guard count >= 1, (1...count).contains(number) else { return nil }
+            self.number = number
+            self.count = count
+        }
+    }
+
+    /// Persons that are given; the rest up to `personCount` are drawn.
+    package var persons: [TestPerson]
+    package var personCount: Int
+    /// The types; nil for those of the profile.
+    package var types: [CredentialType]?
+    /// When each type's certificates start, the newest first.
+    package var starts: [Date]
+    /// How many more encryption identities there are, each three years older than the oldest other one: keys
+    /// that were recovered from escrow.
+    package var recovered = 0
+    /// The profile, or the series of profiles, by name.
+    package var profile = "dod"
+    /// The key; nil for the profile's.
+    package var algorithm: KeyAlgorithm?
+    package var policyArc = PolicyArc.test
+    package var locations = PKILocations.example
+    package var shard: Shard?
+
+    /// A request whose newest certificates start the day before `date`, each older one three years earlier.
+    package init(
+        persons: [TestPerson] = [], personCount: Int? = nil, types: [CredentialType]? = nil,
+        generations: Int = 4, algorithm: KeyAlgorithm? = nil, date: Date
+    ) {
+        self.persons = persons
+        self.personCount = personCount ?? persons.count
+        self.types = types
+        self.algorithm = algorithm
+        starts = Self.starts(generations: generations, before: date)
+    }
+
+    /// The default starts: the day before `date` and every three years before it.
+    package static func starts(generations: Int, before date: Date) -> [Date] {
+        let calendar = Calendar.utc
+        let whole = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down))
+        let newest = calendar.date(byAdding: .day, value: -1, to: whole) ?? whole
+        return (0..<generations).map { calendar.adding(years: -3 * $0, to: newest) }
+    }
+
+    /// Everything of the request that decides what comes out, in one text; not the shard, and not the starts
+    /// where these follow from the clock.
+    func fingerprint(withStarts: Bool) -> String {
+        let names = persons.map {
+            "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
+        }
+        let parts: [String] = [
+            names.joined(separator: ","), String(personCount), (types ?? []).map(\.rawValue).joined(),
+            withStarts
+                ? starts.map(\.timeIntervalSince1970.description).joined(separator: ",") : "\(starts.count)",
+            String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue, locations.repository,
+        ]
+        return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
+    }
+}
+
+/// One certificate that every person of a request gets.
+struct ProvisioningSlot: Sendable {
+    let type: CredentialType
+    let profile: CredentialProfile
+    let algorithm: KeyAlgorithm
+    let validity: Range<Date>
+}
+
+extension ProvisioningRequest {
+    /// What each person gets, in order: type by type, the newest first, recovered keys last of their type.
+    ///
+    /// - Throws: `noSuchProfile`, `typeNotInProfile`.
+    package func slotCount() throws(ProvisioningError) -> Int { try slots().count }
+
+    func slots() throws(ProvisioningError) -> [ProvisioningSlot] {
+        var slots: [ProvisioningSlot] = []
+        let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
+        for type in wanted {
+            for start in starts { slots.append(try slot(type, start)) }
+            guard type == .encryption, let oldest = starts.last else { continue }
+            for number in 0..<recovered {
+                slots.append(
+                    try slot(type, Calendar.utc.adding(years: -3 * (number + 1), to: oldest)))
+            }
+        }
+        return slots
+    }
+
+    private func slot(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> ProvisioningSlot {
+        let profile = try profile(at: start)
+        guard profile.has(type) else {
+            throw ProvisioningError(
+                .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
+        }
+        return ProvisioningSlot(
+            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
+            validity: start..<Calendar.utc.adding(years: profile.years, to: start))
+    }
+
+    private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
+        guard let found = CredentialProfile.named(profile, at: date) else {
+            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
+        }
+        return found
+    }
+
+    /// A person of the request; those that are not given are drawn from the source by their number.
+    package func person(_ number: Int, from source: RandomSource) -> TestPerson {
+        if number < persons.count { return persons[number] }
+        var random = source.child("person \(number)").generator()
+        return TestPerson(using: &random)
+    }
+
+    /// The numbers of the persons that this shard makes.
+    var personNumbers: StrideTo<Int> {
+        guard let shard else { return stride(from: 0, to: personCount, by: 1) }
+        return stride(from: shard.number - 1, to: personCount, by: shard.count)
+    }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import OpenSSL
+
+/// A person as files describe one; what is left out is drawn.
+package struct PersonDescription: Sendable, Decodable {
+    /// `First [Middle] Last`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
+    package var name: String?
+    package var edipi: String?
+    package var email: String?
+    package var agency: String?
+    package var category: String?
+    package var organization: String?
+    package var association: String?
+
+    /// Nobody in particular.
+    package init() {}
+
+    /// The persons of a JSON text: one object, or an array of them.
+    ///
+    /// - Throws: `malformedPerson` with what is wrong and where.
+    package static func list(json: [UInt8]) throws(ProvisioningError) -> [PersonDescription] {
+        do {
+            let decoder = JSONDecoder()
+            if let list = try? decoder.decode([PersonDescription].self, from: Data(json)) { return list }
+            return [try decoder.decode(PersonDescription.self, from: Data(json))]
+        } catch {
+            throw ProvisioningError(
+                .malformedPerson, "the file holds no person: an object with name, edipi, email …")
+        }
+    }
+
+    /// The person, with what is missing drawn.
+    ///
+    /// - Throws: `malformedPerson` for a field that is wrong.
+    package func person(using random: inout some RandomNumberGenerator) throws(ProvisioningError)
+        -> TestPerson
+    {
+        var person = TestPerson(using: &random)
+        if let name {
+            guard let named = TestPerson(name: name, using: &random) else {
+                throw ProvisioningError(
+                    .malformedPerson,
+                    "“\(name)” is no person's name: write First Last, or LAST.FIRST.MIDDLE with ten digits behind it"
+                )
+            }
+            person = named
+        }
+        if let edipi { person = person.with(edipi: try Self.digits(edipi, 10, "an EDIPI")) }
+        if let email {
+            guard email.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+                email.split(separator: "@").count == 2
+            else { throw ProvisioningError(.malformedPerson, "“\(email)” is no e-mail address in ASCII") }
+            person.givenEmailAddress = email
+        }
+        if let agency { person.agency = try Self.digits(agency, 4, "an agency code") }
+        if let category { person.category = try Self.digits(category, 1, "a category") }
+        if let organization { person.organization = try Self.digits(organization, 4, "an organisation") }
+        if let association { person.association = try Self.digits(association, 1, "an association") }
+        return person
+    }
+
+    private static func digits(_ text: String, _ count: Int, _ what: String) throws(ProvisioningError)
+        -> String
+    {
+        guard text.utf8.count == count, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw ProvisioningError(.malformedPerson, "“\(text)” is not \(what) of \(count) digits")
+        }
+        return text
+    }
+}
+
+extension TestPerson {
+    /// The person that a certificate was made out to; nil where its common name does not read as one.
+    init?(of certificate: Certificate) {
+        var unused = SystemRandomNumberGenerator()
+        guard let name = certificate.subject.commonName,
+            let last = name.split(separator: ".").last, last.utf8.count == 10,
+            let person = TestPerson(name: name, using: &unused)
+        else { return nil }
+        self = person
+        for name in certificate.subjectAlternativeNames {
+            switch name {
+            case .rfc822Name(let address) where address != emailAddress: givenEmailAddress = address
+            case .otherName(GeneralName.fascnType, .octetString(let octets)):
+                guard let fields = FASCN(octets: octets)?.fields else { continue }
+                (agency, category, organization, association) = (fields[0], fields[6], fields[7], fields[8])
+            default: continue
+            }
+        }
+    }
+}

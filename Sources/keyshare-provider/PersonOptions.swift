@@ -1,0 +1,80 @@
+import ArgumentParser
+import CommandSupport
+import KeyShareProvider
+import OpenSSL
+
+/// Whose credentials are made.
+struct PersonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Whose credentials: \u{201C}First Last\u{201D} or LAST.FIRST.MIDDLE.EDIPI (default: a random name).",
+            valueName: "name"))
+    var person: String?
+
+    @Option(help: ArgumentHelp("The person's identifier, ten digits.", valueName: "digits"))
+    var edipi: String?
+
+    @Option(help: ArgumentHelp("The person's e-mail address.", valueName: "address"))
+    var email: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The category of the person's organisation in a FASC-N, one digit.", valueName: "digit"))
+    var category: String?
+
+    @Option(help: ArgumentHelp("The person's organisation in a FASC-N, four digits.", valueName: "digits"))
+    var organization: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "JSON: one person, or an array of them, with name, edipi, email, agency, category, organization, "
+                + "association.", valueName: "file"))
+    var persons: String?
+
+    @Option(help: ArgumentHelp("How many persons.", valueName: "n"))
+    var count = 1
+
+    func validate() throws {
+        guard (1...1_000_000).contains(count) else {
+            throw ValidationError("--count takes a number from 1 to 1000000")
+        }
+        let isOne = person != nil || edipi != nil || email != nil
+        guard !isOne || count == 1 else {
+            throw ValidationError("--person, --edipi and --email are one person's; they go without --count")
+        }
+        guard persons == nil || (!isOne && count == 1) else {
+            throw ValidationError("--persons goes without --person, --edipi, --email and --count")
+        }
+    }
+
+    /// The persons as far as they are described.
+    ///
+    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where it is wrong.
+    func descriptions() throws -> [PersonDescription] {
+        if let persons {
+            return try PersonDescription.list(json: try InputFile.read(persons, limit: 16 << 20))
+        }
+        guard person != nil || edipi != nil || email != nil || category != nil || organization != nil else {
+            return []
+        }
+        var description = PersonDescription()
+        description.name = person
+        description.edipi = edipi
+        description.email = email
+        description.category = category
+        description.organization = organization
+        return [PersonDescription](repeating: description, count: count)
+    }
+
+    /// The persons of descriptions. What these leave out follows from what they say, so that the same name has
+    /// the same identifier each time.
+    ///
+    /// - Throws: `ProvisioningError` for a field that is wrong.
+    func described(_ descriptions: [PersonDescription], seed: UInt64?) throws -> [TestPerson] {
+        try descriptions.enumerated().map { number, description in
+            let text = "person \(number) \(description) \(seed.map(String.init) ?? "")"
+            var random = Seed(text).generator()
+            return try description.person(using: &random)
+        }
+    }
+}

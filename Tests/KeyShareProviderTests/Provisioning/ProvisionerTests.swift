@@ -1,0 +1,152 @@
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import KeyShareProvider
+
+@Suite("Provisioning")
+struct ProvisionerTests {
+    private static let date = Date(timeIntervalSince1970: 1_767_225_600)
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    private func store(_ name: String) throws -> ProviderStore {
+        try ProviderStore(try Device(folder: scratch.path(name)))
+    }
+
+    private func run(
+        _ store: ProviderStore, seed: String? = nil, shard: ProvisioningRequest.Shard? = nil, count: Int = 4,
+        configure: (inout ProvisioningRequest) -> Void = { _ in }
+    ) throws -> ProvisioningRun {
+        try ProvisioningRun(in: store, seed: seed.map { Seed($0) }, at: Self.date) { date in
+            var request = ProvisioningRequest(
+                personCount: count, generations: 2, algorithm: .p256, date: date)
+            request.shard = shard
+            configure(&request)
+            return request
+        }
+    }
+
+    private func labels(_ store: ProviderStore) throws -> [String] {
+        try store.identities().map(\.label).sorted()
+    }
+
+    @Test("from one seed gives the same identities and authorities anywhere, again and again")
+    func seeded() async throws {
+        let (first, second) = (try store("first"), try store("second"))
+        let made = try await Provisioner(first).run(try run(first, seed: "1"))
+        #expect(made.count == 24)
+        _ = try await Provisioner(second, width: 1).run(try run(second, seed: "1"))
+        #expect(try labels(first) == labels(second))
+        #expect(try first.authorityCertificates() == second.authorityCertificates())
+
+        let again = try await Provisioner(first).run(try run(first, seed: "1"))
+        #expect((again.count, again.skipped) == (0, 24))
+        _ = try await Provisioner(first).run(try run(first, seed: "2"))
+        #expect(try labels(first).count == 48)
+    }
+
+    @Test("in parts, put together, gives what one run gives")
+    func shards() async throws {
+        let (whole, together) = (try store("whole"), try store("together"))
+        _ = try await Provisioner(whole).run(try run(whole, seed: "1", count: 5))
+        for number in 1...3 {
+            let part = try store("part\(number)")
+            let shard = ProvisioningRequest.Shard(number: number, count: 3)
+            _ = try await Provisioner(part).run(try run(part, seed: "1", shard: shard, count: 5))
+            #expect(try labels(part).count < 30)
+            _ = try together.merge(part)
+        }
+        #expect(try labels(together) == labels(whole))
+        #expect(try together.authorityCertificates() == whole.authorityCertificates())
+        #expect(try together.merge(try store("part1")) == 0)
+    }
+
+    @Test("goes on where a run was interrupted, and starts anew after one that was not")
+    func interrupted() async throws {
+        let store = try store("device")
+        let interrupted = try run(store)
+        var part = interrupted.request
+        part.personCount = 1
+        // What a killed run leaves: some of its identities, and its note in the key chain.
+        _ = try await Provisioner(store).run(part, from: interrupted.drawing, keys: interrupted.keys)
+        let rest = try await Provisioner(store).run(try run(store))
+        #expect((rest.count, rest.skipped) == (18, 6))
+        let serials = try store.identities().map(\.serialNumber)
+        #expect(Set(serials).count == 24)
+
+        let next = try await Provisioner(store).run(try run(store))
+        #expect((next.count, next.skipped) == (24, 0))
+    }
+
+    @Test("makes the generations of given dates and recovered keys older than these")
+    func generations() async throws {
+        let store = try store("device")
+        let starts = ["2024-12-03", "2021-12-04", "2018-11-03"].compactMap {
+            try? Date($0, strategy: .iso8601.year().month().day())
+        }
+        _ = try await Provisioner(store).run(
+            try run(store, count: 1) {
+                $0.starts = starts
+                $0.recovered = 2
+            })
+        let encryption = try store.identities().filter { $0.type(.keySharing2025) == .encryption }
+        let dates = encryption.map(\.notBefore).sorted(by: >)
+        #expect(dates.count == 5)
+        #expect(Array(dates.prefix(3)) == starts)
+        #expect(dates[3] < starts[2] && dates[4] < dates[3])
+        #expect(try store.identities().count == 11)
+    }
+
+    @Test("renews everybody's certificates under the same names, and the most recent are the new ones")
+    func renewal() async throws {
+        let store = try store("device")
+        var person = PersonDescription()
+        person.name = "DOE.JANE.Q.5557779001"
+        person.email = "jane@example.com"
+        person.organization = "4700"
+        var random = Seed("1").generator()
+        let jane = try person.person(using: &random)
+        _ = try await Provisioner(store).run(
+            try run(store) {
+                $0.persons = [jane]
+                $0.personCount = 1
+            })
+        let renewal = try Renewal(of: store, types: nil)
+        #expect(renewal.groups.map(\.types) == [[.encryption, .signature, .authentication]])
+        #expect(renewal.groups.flatMap(\.persons) == [jane])
+        #expect(throws: ProvisioningError(.nothingToRenew, "")) {
+            try Renewal(of: try self.store("empty"), types: nil)
+        }
+    }
+
+    @Test("refuses types that the profile does not have, and profiles that there are not")
+    func refusals() throws {
+        var request = ProvisioningRequest(personCount: 1, types: [.device], date: Self.date)
+        request.profile = "derived-piv"
+        #expect(throws: ProvisioningError(.typeNotInProfile, "")) { try request.slotCount() }
+        request.profile = "nothing"
+        #expect(throws: ProvisioningError(.noSuchProfile, "")) { try request.slotCount() }
+    }
+
+    @Test(
+        "refuses descriptions of persons that cannot be",
+        arguments: [
+            #"{"name": "Single"}"#, #"{"edipi": "123"}"#, #"{"email": "nobody"}"#, #"{"category": "x"}"#,
+            #"[{"organization": "12345"}]"#,
+        ])
+    func persons(json: String) throws {
+        var random = Seed("1").generator()
+        #expect(throws: ProvisioningError(.malformedPerson, "")) {
+            for description in try PersonDescription.list(json: Array(json.utf8)) {
+                _ = try description.person(using: &random)
+            }
+        }
+    }
+}
