@@ -90,7 +90,9 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
-            dependencies: ["OpenSSL", "TestSupport", .product(name: "SwiftASN1", package: "swift-asn1")]),
+            dependencies: [
+                "COpenSSL", "OpenSSL", "TestSupport", .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
         .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "ZipBundles"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes", "UTTypes"]),
         .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "OpenSSL"]),
