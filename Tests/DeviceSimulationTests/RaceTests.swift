@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import Testing
 
@@ -77,5 +78,62 @@ struct RaceTests {
             }
         }
         #expect(try keychain.identities().count == 80)
+    }
+
+    /// Runs the exit test that `body` is eight times at once.
+    private func inProcesses(_ body: @escaping @Sendable (Int) async -> Void) async {
+        await withTaskGroup { group in
+            for number in 0..<8 { group.addTask { await body(number) } }
+        }
+    }
+
+    @Test("Eight processes never see the key chain busy, and lose nothing")
+    func processes() async throws {
+        await inProcesses { [folder = device.folder] number in
+            await #expect(processExitsWith: .success) { [folder = folder as String, number = number as Int] in
+                let keychain = try Keychain(device: Device(folder: folder), app: .provider)
+                for round in 0..<20 {
+                    let account = "\(number) \(round)"
+                    try keychain.add(
+                        .genericPassword(SecretBytes(utf8: account), service: "s", account: account))
+                    try keychain.update(
+                        KeychainQuery(.genericPassword, account: account), KeychainChange(label: "changed"))
+                    try keychain.setPassword(SecretBytes(utf8: "\(number)"), service: "all", account: "")
+                    try #require(keychain.password(service: "s", account: account)?.plain == account)
+                }
+            }
+        }
+        let keychain = try Keychain(device: device, app: .provider)
+        let items = try keychain.copyMatching(
+            KeychainQuery(.genericPassword, label: "changed"), limit: .max, returnsData: true)
+        #expect(items.count == 160 && items.allSatisfy { $0.data?.plain == $0.attributes.account })
+        #expect(try keychain.changeCount() == 480)
+        #expect(try keychain.verifyIntegrity().isEmpty)
+    }
+
+    @Test(
+        "Eight processes that send on one road never see it busy, and what is received is whole",
+        arguments: 0..<4)
+    func roads(index: Int) async throws {
+        let folder = device.folder
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        if index == 3 { try FileRoad(ends).pair() }
+        await inProcesses { number in
+            await #expect(processExitsWith: .success) {
+                [folder = folder as String, number = number as Int, index = index as Int] in
+                let ends = RoadEnds(
+                    device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+                let road: any Road =
+                    index == 3 ? FileRoad(ends) : try RoadTrial.candidates[index].make(ends)
+                let now = Date(timeIntervalSince1970: 1_800_000_000)
+                for round in 0..<10 {
+                    let account = "\(number) \(round)"
+                    let secret = SecretBytes(utf8: String(repeating: account, count: 100))
+                    try road.send(Credential(account: account, secret: secret, expires: now + 9), now: now)
+                    let found = try #require(try road.receive(by: Pair.receiver, now: now) { _ in true })
+                    try #require(found.secret.plain == String(repeating: found.account, count: 100))
+                }
+            }
+        }
     }
 }

@@ -6,8 +6,8 @@ extension Keychain {
     ///
     /// Where several of the app's groups have one, the first group's counts.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps it closed, `.decode`
-    ///   when it was altered.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps it closed,
+    ///   `.decode` when it was altered.
     package func password(
         service: String, account: String, accessGroup: String? = nil
     ) throws(KeychainError) -> SecretBytes? {
