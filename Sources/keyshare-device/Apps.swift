@@ -1,0 +1,62 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Apps: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the apps, their extensions and what they are entitled to.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device apps --json
+            """)
+
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        if output.json {
+            try console.document(["apps": App.installed.map(AppDocument.init)])
+            return
+        }
+        var table = Table("APP", "KIND", "TEAM", "GROUPS")
+        for app in App.installed {
+            table.append(
+                app.bundleIdentifier, app.kind.rawValue, app.teamIdentifier,
+                (app.entitlements.keychainAccessGroups + app.entitlements.applicationGroups)
+                    .joined(separator: ", "))
+        }
+        try console.lines(table.text)
+    }
+}
+
+private struct AppDocument: Encodable {
+    let bundleIdentifier: String
+    let teamIdentifier: String
+    let kind: String
+    let entitlements: Entitlements
+
+    init(_ app: App) {
+        bundleIdentifier = app.bundleIdentifier
+        teamIdentifier = app.teamIdentifier
+        kind = app.kind.rawValue
+        entitlements = app.entitlements
+    }
+}
+
+/// An app by the last part of its name.
+enum AppName: String, CaseIterable, ExpressibleByArgument {
+    case provider
+    case files
+    case interface
+    case consumer
+
+    /// The app.
+    var app: App {
+        switch self {
+        case .provider: .provider
+        case .files: .providerFiles
+        case .interface: .providerInterface
+        case .consumer: .consumer
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Foundation
+
+struct Channels: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Try every road a credential can take from one app to another, and an attacker's luck on it.",
+        discussion: """
+            The roads are tried on a device made for it. Without options the two apps are of one team and
+            share a key-chain group and an application group, and the device is in the state of this one.
+
+            EXAMPLE:
+              keyshare-device channels
+              keyshare-device channels --to consumer --state locked
+            """)
+
+    @Option(help: "Who sends: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var from = AppName.provider
+
+    @Option(help: "Who receives (default: another app of the sender's team with the sender's groups).")
+    var to: AppName?
+
+    @Option(help: ArgumentHelp("The sender's entitlements, a property list.", valueName: "file"))
+    var senderEntitlements: String?
+
+    @Option(help: ArgumentHelp("The receiver's entitlements, a property list.", valueName: "file"))
+    var receiverEntitlements: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Unlocked, locked, before-first-unlock or no-passcode (default: as the device is).",
+            valueName: "state"),
+        transform: Channels.state)
+    var state: DeviceState?
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        var sender = from.app
+        var receiver =
+            to?.app
+            ?? App(
+                bundleIdentifier: "red.hound.keyshare.companion", teamIdentifier: sender.teamIdentifier,
+                entitlements: sender.entitlements)
+        if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
+        if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
+
+        let trial = RoadTrial(sender: sender, receiver: receiver, state: try state ?? device.state())
+        let folder = try device.container(of: sender) + "/trial-\(UUID().uuidString)"
+        let now = Date()
+        let reports = try RoadTrial.candidates.map { candidate in
+            console.progress("trying \(candidate.name)")
+            defer { console.progress(nil) }
+            return try trial.run(candidate, folder: folder, now: now)
+        }
+        if output.json {
+            try console.document(["channels": reports.map(ChannelDocument.init)])
+            return
+        }
+        var table = Table(
+            "ROAD", "WORKS", "OTHERS READ IT", "PLAIN FILE", "RESTART", "REINSTALL", "HAND-OVER")
+        for report in reports {
+            table.append(Self.row(report))
+        }
+        try console.lines(table.text)
+        for report in reports {
+            guard let failure = report.failure else { continue }
+            console.note("\(report.name): \(failure.reason)")
+            if let hint = failure.hint { console.note("hint: \(hint)") }
+        }
+    }
+
+    private static func row(_ report: RoadReport) -> [String] {
+        guard let handOver = report.handOver else {
+            return [report.name, "no: \(report.failure?.code.rawValue ?? "")", "-", "-", "-", "-", "-"]
+        }
+        return [
+            report.name, "yes", report.attack.rawValue, report.isInPlainFile ? "yes" : "no",
+            report.survivesRestart ? "survives" : "lost", report.survivesReinstall ? "survives" : "lost",
+            handOver.formatted(.units(allowed: [.milliseconds], fractionalPart: .show(length: 1))),
+        ]
+    }
+
+    private static func state(_ text: String) throws -> DeviceState {
+        guard let state = DeviceState(text) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is no state of a device")
+        }
+        return state
+    }
+
+    private static func entitlements(_ path: String) throws -> Entitlements {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(.noSuchItem, "cannot read \(path)")
+        }
+        do throws(DeviceError) {
+            return try Entitlements(plist: [UInt8](data))
+        } catch {
+            throw CommandFailure(.malformed, "\(path): \(error.reason)")
+        }
+    }
+}
+
+private struct ChannelDocument: Encodable {
+    let road: String
+    let works: Bool
+    let reason: String?
+    let message: String?
+    let hint: String?
+    let othersRead: String?
+    let isInPlainFile: Bool?
+    let survivesRestart: Bool?
+    let survivesReinstall: Bool?
+    let handOverMilliseconds: Double?
+
+    init(_ report: RoadReport) {
+        road = report.name
+        works = report.failure == nil
+        reason = report.failure?.code.rawValue
+        message = report.failure?.reason
+        hint = report.failure?.hint
+        // Of a road that does not work nothing else was tried.
+        othersRead = works ? report.attack.rawValue : nil
+        isInPlainFile = works ? report.isInPlainFile : nil
+        survivesRestart = works ? report.survivesRestart : nil
+        survivesReinstall = works ? report.survivesReinstall : nil
+        handOverMilliseconds = report.handOver.map { $0 / .milliseconds(1) }
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Groups: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the application groups, who is in them, and their files.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device groups
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        var names: [String] = []
+        for group in App.installed.flatMap(\.entitlements.applicationGroups) where !names.contains(group) {
+            names.append(group)
+        }
+        let groups = try names.map { name in
+            let members = App.installed.filter { $0.entitlements.applicationGroups.contains(name) }
+            let files = try members.first.map { try AppGroup(name, app: $0, device: device).names() }
+            return GroupDocument(
+                identifier: name, members: members.map(\.bundleIdentifier), files: files ?? [])
+        }
+        if output.json {
+            try console.document(["groups": groups])
+            return
+        }
+        var table = Table("GROUP", "MEMBERS", "FILES")
+        for group in groups {
+            table.append(
+                group.identifier, group.members.joined(separator: ", "),
+                group.files.isEmpty ? "-" : group.files.joined(separator: ", "))
+        }
+        try console.lines(table.text)
+    }
+}
+
+private struct GroupDocument: Encodable {
+    let identifier: String
+    let members: [String]
+    let files: [String]
+}
