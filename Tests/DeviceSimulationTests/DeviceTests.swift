@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OpenSSL
 import Testing
 
 @testable import DeviceSimulation
@@ -126,6 +127,24 @@ struct DeviceTests {
         #expect(throws: DeviceError(.missingEntitlement(group), path: "", "")) {
             try device.groupContainer(group, for: .consumer)
         }
+    }
+
+    @Test("A device that is reset is a new one; what is no part of it stays")
+    func reset() throws {
+        let device = try scratch.device()
+        try AtomicFile.write([1], to: device.folder + "/notes")
+        let keychain = try Keychain(device: device, app: .provider)
+        try keychain.setPassword(SecretBytes(utf8: "p"), service: "s", account: "a")
+        try Pasteboard(device: device).write(SecretBytes(utf8: "p"), owner: .provider, now: Date())
+        try Notifications(device: device).post("n")
+        try AppGroup("group.red.hound.keyshare.provider", app: .provider, device: device).write([1], to: "f")
+        _ = try device.container(of: .provider)
+        _ = try device.publicFolder()
+        try device.restart()
+        try device.reset()
+        #expect(try scratch.names(device.folder) == ["notes"])
+        #expect(try device.state() == .new)
+        #expect(try Keychain(device: device, app: .provider).password(service: "s", account: "a") == nil)
     }
 
     @Test(

@@ -87,4 +87,7 @@ package struct App: Sendable, Hashable {
     package static let consumer = App(
         bundleIdentifier: "red.hound.keyshare.consumer", teamIdentifier: "CNSM000001",
         entitlements: Entitlements(keychainAccessGroups: ["CNSM000001.red.hound.keyshare.consumer"]))
+
+    /// What is installed on every device: the provider with its extensions, and the consumer.
+    package static let installed = [provider, providerFiles, providerInterface, consumer]
 }

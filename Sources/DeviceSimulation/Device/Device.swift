@@ -1,3 +1,4 @@
+private import Foundation
 private import Glibc
 private import OpenSSL
 
@@ -84,6 +85,29 @@ package struct Device: Sendable, Hashable {
     }
 
     private static let keychainName = "keychain"
+
+    /// Erases the device: everything that apps and system keep on it, its state too. Nobody may be using it.
+    ///
+    /// What is in the folder and is no part of a device stays.
+    ///
+    /// - Throws: `DeviceError` when something cannot be removed; the rest of it is still there then.
+    package func reset() throws(DeviceError) {
+        // The key chain last: it is what makes the folder a device.
+        let names = [
+            "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock",
+            Self.keychainName,
+        ]
+        for name in names {
+            let path = folder + "/" + name
+            guard (try? FileManager.default.attributesOfItem(atPath: path)) != nil else { continue }
+            do {
+                try FileManager.default.removeItem(atPath: path)
+            } catch {
+                throw .inputOutput("cannot remove", path, errno: EIO)
+            }
+        }
+        try Folder.synchronize(folder)
+    }
 
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {

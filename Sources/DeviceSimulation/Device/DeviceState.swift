@@ -52,7 +52,7 @@ extension DeviceState {
     private static let noPasscode = "no-passcode"
 
     /// The state that `text`, as `description` gives it, names.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         if text == Self.noPasscode {
             self = .withoutPasscode
         } else if let lock = Lock(rawValue: String(text)) {

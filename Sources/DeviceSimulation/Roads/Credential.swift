@@ -7,7 +7,7 @@ package struct Credential: Sendable, Equatable {
     package var account: String
     /// The bytes that count.
     package var secret: SecretBytes
-    /// From when on it is of no use; kept to the microsecond.
+    /// From when on it is of no use.
     package var expires: Date
 
     /// A credential with the given parts.
@@ -23,11 +23,11 @@ extension Credential {
     static let secretField = "secret"
     private static let expiresField = "expires"
 
-    /// The same as named secrets.
+    /// The same as named secrets. The date as `Date` counts it: any other start would round it.
     var fields: [String: SecretBytes] {
         [
             Self.accountField: SecretBytes(utf8: account), Self.secretField: secret,
-            Self.expiresField: SecretBytes(utf8: "\(expires.timeIntervalSince1970)"),
+            Self.expiresField: SecretBytes(utf8: "\(expires.timeIntervalSinceReferenceDate)"),
         ]
     }
 
@@ -39,7 +39,7 @@ extension Credential {
         guard let account = fields[Self.accountField]?.text, let secret = fields[Self.secretField],
             let seconds = fields[Self.expiresField]?.text.flatMap(Double.init), seconds.isFinite
         else { return nil }
-        self.init(account: account, secret: secret, expires: Date(timeIntervalSince1970: seconds))
+        self.init(account: account, secret: secret, expires: Date(timeIntervalSinceReferenceDate: seconds))
     }
 
     /// What `encoded` gave; nil for anything else.

@@ -33,7 +33,8 @@ package struct RoadReport: Sendable {
 package struct RoadTrial: Sendable {
     /// A road to try: makes it, and gives both ends what they need to agree on beforehand.
     package struct Candidate: Sendable {
-        let name: String
+        /// What the road is called.
+        package let name: String
         let make: @Sendable (RoadEnds) throws -> any Road
 
         /// A road that `make` makes.

@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+/// Each in a process of its own, in which from some moment on no file takes a byte more: a limit on the size
+/// of files fails a write as a full disk does, part way through it.
+@Suite("A disk that takes no more")
+struct FullDiskTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    /// Runs `body` while no file grows past `limit` bytes.
+    private static func whileFull(limit: rlim_t, _ body: () throws -> Void) rethrows {
+        // By default the process would be killed.
+        _ = signal(SIGXFSZ, SIG_IGN)
+        var size = rlimit(rlim_cur: limit, rlim_max: .max)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &size)
+        defer {
+            size.rlim_cur = .max
+            _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &size)
+        }
+        try body()
+    }
+
+    @Test("A file of a group stays as it was, and the error says why", arguments: [0, 1, 4_096])
+    func group(limit: Int) async throws {
+        let folder = try scratch.device().folder
+        await #expect(processExitsWith: .success) { [folder = folder as String, limit = limit as Int] in
+            let group = try AppGroup(
+                "group.red.hound.keyshare.provider", app: .provider, device: Device(folder: folder))
+            try group.write([1], to: "file")
+            FullDiskTests.whileFull(limit: rlim_t(limit)) {
+                #expect(throws: DeviceError(.inputOutput(EFBIG), path: "", "")) {
+                    try group.write([UInt8](repeating: 2, count: 10_000), to: "file")
+                }
+            }
+            try #require(try group.read("file") == [1])
+            try #require(try group.names() == ["file"])
+        }
+    }
+
+    @Test("What is on the pasteboard stays, and so does the change count")
+    func pasteboard() async throws {
+        let folder = try scratch.device().folder
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let pasteboard = try Pasteboard(device: Device(folder: folder))
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            try pasteboard.write(SecretBytes(utf8: "old"), owner: .provider, now: now)
+            let more = SecretBytes([UInt8](repeating: 2, count: 10_000))
+            FullDiskTests.whileFull(limit: 1_000) {
+                #expect(throws: PasteboardError(.inputOutput, "")) {
+                    try pasteboard.write(more, owner: .provider, now: now)
+                }
+            }
+            try #require(try pasteboard.changeCount() == 1)
+            try #require(try pasteboard.read(by: .provider, now: now) { _ in false }?.plain == "old")
+        }
+    }
+
+    @Test("The key chain stays as it was")
+    func keychain() async throws {
+        let folder = try scratch.device().folder
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let keychain = try Keychain(device: Device(folder: folder), app: .provider)
+            try keychain.setPassword(SecretBytes(utf8: "old"), service: "s", account: "a")
+            FullDiskTests.whileFull(limit: 0) {
+                let error = #expect(throws: KeychainError.self) {
+                    try keychain.setPassword(SecretBytes(utf8: "new"), service: "s", account: "a")
+                }
+                #expect(error?.code == .diskFull || error?.code == .io)
+            }
+            try #require(try keychain.password(service: "s", account: "a")?.plain == "old")
+        }
+    }
+
+    @Test("A road says that it failed, and what was on it stays", arguments: [0, 1, 2, 3])
+    func roads(index: Int) async throws {
+        let folder = try scratch.device().folder
+        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+            let ends = RoadEnds(
+                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+            let road = try RoadTrial.candidates[index].make(ends)
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
+            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
+            try road.send(old, now: now)
+            FullDiskTests.whileFull(limit: 10) {
+                #expect(throws: RoadError(.failed, "")) { try road.send(new, now: now) }
+            }
+            try #require(try road.receive(by: Pair.receiver, now: now) { _ in true } == old)
+        }
+    }
+}
