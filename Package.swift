@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .executable(name: "keyshare-provider", targets: ["keyshare-provider"]),
         .executable(name: "keyshare-consumer", targets: ["keyshare-consumer"]),
+        .executable(name: "keyshare-device", targets: ["keyshare-device"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -84,6 +85,7 @@ let package = Package(
             ]),
         .executableTarget(
             name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer", "ZipBundles"]),
+        .executableTarget(name: "keyshare-device", dependencies: ["CommandSupport", "DeviceSimulation"]),
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),

@@ -9,20 +9,21 @@ extension DeviceError: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
         case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
-            CommandFailure(.cannotCreate, reason, hint: "name another folder with --device, or mend this one")
+            CommandFailure(
+                .cannotCreate, reason, hint: hint ?? "name another folder with --device, or mend this one")
         case .exposedFolder:
             CommandFailure(
                 .cannotCreate, code: "exposed-folder", reason,
                 hint: "name a folder of the device's own with --device, or chmod 700 this one")
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
-        case .locked: CommandFailure(.refused, code: "device-locked", reason)
+        case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: hint)
         case .inputOutput, .damagedFile, .invalidValue: CommandFailure(.inputOutput, reason)
         case .socketPathTooLong:
             CommandFailure(
                 .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
             )
-        case .missingEntitlement: CommandFailure(.refused, code: "missing-entitlement", reason)
+        case .missingEntitlement: CommandFailure(.refused, code: "missing-entitlement", reason, hint: hint)
         }
     }
 }
@@ -40,7 +41,7 @@ extension KeychainError: CommandReportable {
         case .dataTooLarge, .interactionNotAllowed, .missingEntitlement: (status, hint) = (.refused, nil)
         case .param, .duplicateItem, .internalError: (status, hint) = (.unexpected, nil)
         }
-        return CommandFailure(status, code: code.name, description, hint: hint)
+        return CommandFailure(status, code: code.name, description, hint: self.hint ?? hint)
     }
 }
 

@@ -57,8 +57,16 @@ package struct Importer: Sendable {
         } catch {
             return [ImportResult(item: item.identifier, entry: nil, outcome: .failed(error))]
         }
-        return await importFile(
+        let results = await importFile(
             fetched.bytes, named: item.identifier, with: FileReader(password: .text(fetched.password)))
+        return fetched.password.isEmpty ? results.map(Self.blamingService) : results
+    }
+
+    /// An empty answer is the password of a file that is under none, and otherwise no answer at all.
+    private static func blamingService(_ result: ImportResult) -> ImportResult {
+        guard (result.error as? PKCS12Error)?.code == .wrongPassword else { return result }
+        let error = ConsumerError(.emptyAnswer, "the password service gives neither a password nor an error")
+        return ImportResult(item: result.item, entry: result.entry, outcome: .failed(error))
     }
 
     /// Imports the bytes of a PKCS #12 file or a zip.

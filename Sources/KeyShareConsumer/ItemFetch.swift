@@ -6,7 +6,7 @@ extension ProviderClient {
     /// An item's bytes and password, in the order that key sharing has: start accessing, pick the password
     /// service by its name, fetch the password, read, stop accessing. Access is stopped on every path.
     ///
-    /// - Throws: `ConsumerError` `.noPasswordService` and `.emptyAnswer`, `ConnectionError`.
+    /// - Throws: `ConsumerError` `.noPasswordService`, `ConnectionError`.
     package func fetch(_ item: Item) async throws -> (bytes: [UInt8], password: SecretBytes) {
         _ = try await startAccessing(item.identifier)
         do {
@@ -18,10 +18,6 @@ extension ProviderClient {
                     hint: "the service must be named \(PasswordService.name)")
             }
             let password = try await fetchPassword(for: item.identifier)
-            guard !password.isEmpty else {
-                throw ConsumerError(
-                    .emptyAnswer, "the password service gives neither a password nor an error")
-            }
             let bytes = try await readAll(item.identifier)
             try? await stopAccessing(item.identifier)
             return (bytes, password)

@@ -12,6 +12,7 @@ package final class Provider: ProviderService {
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
     private let hasFixedPassword: Bool
+    private let usesEmptyPassword: Bool
     /// The service password, and the change count of the key chain that it was read at.
     private let currentPassword: Mutex<(password: SecretBytes, generation: Int64)>
 
@@ -31,6 +32,9 @@ package final class Provider: ProviderService {
         self.putOnPasteboard = putOnPasteboard
         catalogue = Catalogue(store, root: root)
         exporter = Exporter(store, profile: profile)
+        usesEmptyPassword = profile.usesEmptyPassword
+        // Files that are never under a password must not be handed out with one.
+        let fixedPassword = usesEmptyPassword ? SecretBytes([]) : fixedPassword
         // Counted before reading, as in the catalogue, so that no change is missed.
         let password = try fixedPassword ?? store.servicePassword()
         hasFixedPassword = fixedPassword != nil
@@ -101,7 +105,7 @@ package final class Provider: ProviderService {
             throw ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
         }
         var random = SystemRandomNumberGenerator()
-        let password = ServicePassword.legacy(using: &random)
+        let password = usesEmptyPassword ? SecretBytes([]) : ServicePassword.legacy(using: &random)
         let content =
             listing.request.shape == .archive
             ? try await exporter.legacyArchive(identities, password: password, now: now())

@@ -156,7 +156,9 @@ extension ProviderStore {
     /// - Parameter progress: called with the number of identities looked at so far.
     /// - Returns: how many identities were new.
     /// - Throws: `KeychainError`.
-    package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError) -> Int {
+    package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError)
+        -> Int
+    {
         var added = 0
         var seen = 0
         for group in [App.authorityGroup, sharedGroup] {

@@ -156,4 +156,23 @@ struct LoopTests {
         #expect(try await simulation.provider("clear", "--yes").status == 0)
         #expect(try await simulation.items().count == 14)
     }
+
+    @Test(
+        "serves files of every profile, and the consumer takes all but those without a MAC",
+        arguments: [
+            ("modern", Int32(0)), ("compatible", 0), ("purebred-sample", 0), ("pbmac1", 0),
+            ("empty-password", 0),
+            ("no-mac", 10),
+        ])
+    func profiles(name: String, status: Int32) async throws {
+        let simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try await simulation.serve("--profile", name)
+        let zip = try await simulation.consumer("import", "All.zip", "--uti", "public.zip-archive", "--json")
+        #expect(zip.status == status, "\(zip.errors)")
+        let legacy = try await simulation.consumer(
+            "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all", "--allow-paste",
+            "--json")
+        #expect(legacy.status == status, "\(legacy.errors)")
+    }
 }
