@@ -1,5 +1,5 @@
 package import DeviceSimulation
-internal import Foundation
+package import Foundation
 package import KeySharing
 package import OpenSSL
 
@@ -194,18 +194,34 @@ extension ProviderStore {
         return added
     }
 
-    /// Puts certificates on their issuers' revocation lists.
+    /// Puts identities of the key chain on their issuers' revocation lists.
     ///
     /// - Throws: `KeychainError`.
     package func revoke(_ certificates: [Certificate]) throws(KeychainError) {
-        for certificate in certificates {
-            try keychain.setPassword(
-                SecretBytes(certificate.der), service: Self.revocationService, account: certificate.label,
-                accessGroup: App.authorityGroup)
-        }
+        let labels = try revokedLabels() + certificates.map(\.label)
+        try keychain.setPassword(
+            SecretBytes(utf8: labels.joined(separator: "\n")), service: Self.revocations,
+            account: Self.revocations, accessGroup: App.authorityGroup)
     }
 
-    private static let revocationService = "KeyShareRevocation"
+    /// A revocation list of each authority, good for thirty days from `date`; none where there is no PKI.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`.
+    package func revocationLists(at date: Date) throws -> [CertificateRevocationList] {
+        guard let authority = try authority() else { return [] }
+        let held = Set(try identities().map(\.label))
+        let revoked = try revokedLabels().filter(held.contains).map { try identity($0).certificate }
+        return try authority.revocationLists(revoked: revoked, at: date, from: .system)
+    }
+
+    private func revokedLabels() throws(KeychainError) -> [String] {
+        let list = try keychain.password(
+            service: Self.revocations, account: Self.revocations, accessGroup: App.authorityGroup)
+        let text = list.map { unsafe $0.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
+        return (text ?? "").split(separator: "\n").map(String.init)
+    }
+
+    private static let revocations = "KeyShareRevocations"
 
     /// What an unfinished run of provisioning left for the one that goes on with it.
     ///

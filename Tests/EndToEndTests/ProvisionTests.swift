@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Provisioning through the built commands")
+struct ProvisionTests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    @Test("loses nothing and makes nothing twice when it is killed and started again")
+    func killed() async throws {
+        let arguments = ["provision", "--key", "p256", "--count", "200", "--device", simulation.device]
+        let running = try RunningCommand(.provider, arguments)
+        while try await identities().isEmpty {}
+        running.signal(SIGKILL)
+        _ = try await running.finish()
+
+        let interrupted = try await identities().count
+        let rest = try await simulation.provider("provision", "--key", "p256", "--count", "200", "--json")
+            .json()
+        #expect(rest["alreadyThere"] as? Int == interrupted)
+        let all = try await identities()
+        #expect(all.count == 2400)
+        #expect(Set(all).count == 2400)
+    }
+
+    private func identities() async throws -> [String] {
+        try await simulation.items().compactMap { item in
+            item["kind"] as? String == "pkcs12" ? item["filename"] as? String : nil
+        }
+    }
+
+    @Test("puts a revoked identity on the list that verify reads")
+    func revoked() async throws {
+        try await simulation.provider("provision", "--fault", "revoked", "--key", "p256")
+        let trust = simulation.scratch.path("trust.pem")
+        let list = simulation.scratch.path("list.pem")
+        try await simulation.provider("trust", "-o", trust)
+        try await simulation.provider("trust", "--crl", "-o", list)
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let file = simulation.scratch.path("revoked.p12")
+        let password = try simulation.write("password", as: "password")
+        try await simulation.provider("export", item, "-o", file, "--password-file", password)
+        #expect(
+            try await simulation.consumer("import", "--file", file, "--password-file", password).status == 0)
+        #expect(try await simulation.consumer("verify", "--trust", trust).status == 0)
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", list).status == 7)
+    }
+
+    @Test(
+        "says what is wrong with a request and what to do",
+        arguments: [
+            ["--profile", "nothing"], ["--profile", "derived-piv", "--types", "device"], ["--shard", "1/2"],
+            ["--seed", "1", "--shard", "3/2"], ["--fault", "nothing"], ["--fault", "zip-slip"],
+            ["--person", "Single"], ["--edipi", "12"], ["--pki", "ftp://example.com"], ["-o", "file"],
+        ])
+    func usage(arguments: [String]) async throws {
+        let run = try await RunningCommand(
+            .provider, ["provision", "--device", simulation.device] + arguments
+        ).finish()
+        #expect(run.status == 64)
+        #expect(run.errors.hasPrefix("keyshare-provider: "))
+    }
+}
