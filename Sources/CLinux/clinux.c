@@ -2,6 +2,7 @@
 #include "clinux.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,6 +26,14 @@ int clinux_refuse_core_dumps(void) {
     }
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
         return errno;
+    }
+    // Swift's runtime answers a crash by starting a program that reads this process's memory and prints
+    // registers. It cannot attach any more, and the crashed process would wait for it for ever.
+    const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+        if (signal(crashes[i], SIG_DFL) == SIG_ERR) {
+            return errno;
+        }
     }
     return 0;
 }

@@ -9,7 +9,8 @@
 int clinux_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_t *pid);
 
 /// Keeps this process out of core dumps and away from ptrace by its own uid
-/// (PR_SET_DUMPABLE 0, RLIMIT_CORE 0). Returns 0 or the errno.
+/// (PR_SET_DUMPABLE 0, RLIMIT_CORE 0); a crash ends it at once, without a backtrace of its memory.
+/// Returns 0 or the errno.
 int clinux_refuse_core_dumps(void);
 
 #endif

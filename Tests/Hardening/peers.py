@@ -1,0 +1,259 @@
+"""Hostile peers on the provider's socket."""
+import os
+import random
+import resource
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+from common import Device, Missed, Skip, keyshare_client, need, percentile
+
+NOBODY = 65534
+HELLO_BODY = struct.pack(">HH", 1, 1) + keyshare_client.text("peer") + keyshare_client.texts([])
+
+
+def frame(kind, request, body):
+    return struct.pack(">IBI", len(body) + 5, kind, request) + body
+
+
+HELLO = frame(1, 1, HELLO_BODY)
+
+# What a process of another user does: connects, says hello, and counts the bytes that it gets.
+STRANGER = """
+import socket, sys
+refused = received = 0
+for _ in range(int(sys.argv[2])):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(5)
+    try:
+        peer.connect(sys.argv[1])
+        peer.sendall(bytes.fromhex(sys.argv[3]))
+        data = peer.recv(65536)
+        received += len(data)
+        refused += not data
+    except OSError:
+        refused += 1
+print(refused, received)
+"""
+
+
+def other_user(full):
+    if os.geteuid() != 0:
+        raise Skip("only root can be another user")
+    rounds = 100
+    results = []
+    with Device() as device:
+        device.provision()
+        device.serve()
+        # Opened on purpose: what is left is the kernel's word for who calls.
+        os.chmod(device.scratch, 0o755)
+        os.chmod(device.path, 0o755)
+        for mode in (0o600, 0o644, 0o666):
+            os.chmod(device.socket, mode)
+            for name, prefix in (("", []), (" in a user namespace", ["unshare", "-r"])):
+                if prefix and not shutil.which("unshare"):
+                    continue
+                drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+                run = subprocess.run(
+                    [*drop, *prefix, "/usr/bin/python3", "-c", STRANGER, device.socket, str(rounds),
+                     HELLO.hex()], capture_output=True, text=True)
+                if prefix and run.returncode:
+                    continue
+                need(run.returncode == 0, f"the stranger failed: {run.stderr.strip()}")
+                refused, received = map(int, run.stdout.split())
+                need((refused, received) == (rounds, 0),
+                     f"mode {mode:o}{name}: {refused}/{rounds} refused, {received} bytes")
+                results.append(f"{mode:o}{'n' if prefix else ''}")
+        device.client().fetch(device.labels()[0])
+    return f"refused {rounds}/{rounds}, 0 bytes, for {' '.join(results)} (n: user namespace)"
+
+
+# Holds connections open: silent or greeted; says how long it took until all silent ones were closed.
+HOARDER = """
+import select, socket, sys, time
+path, kind, count, hello = sys.argv[1], sys.argv[2], int(sys.argv[3]), bytes.fromhex(sys.argv[4])
+peers = []
+for _ in range(count):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(5)
+    try:
+        peer.connect(path)
+        if kind == "idle":
+            peer.sendall(hello)
+            peer.recv(4096)
+        elif kind == "half":
+            peer.sendall(hello[:6])
+    except OSError:
+        break
+    peers.append((peer, time.monotonic()))
+print("ready", len(peers), flush=True)
+if kind == "half":
+    longest = 0
+    for peer, begun in peers:
+        peer.settimeout(10)
+        try:
+            while peer.recv(4096):
+                pass
+        except ConnectionError:
+            pass
+        longest = max(longest, time.monotonic() - begun)
+    print("closed", longest, flush=True)
+sys.stdin.read()
+"""
+
+
+def hoard(device, kind, count):
+    hoarder = subprocess.Popen(
+        [sys.executable, "-c", HOARDER, device.socket, kind, str(count), HELLO.hex()],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    word, held = hoarder.stdout.readline().split()
+    return hoarder, int(held)
+
+
+def let_go(*hoarders):
+    for hoarder in hoarders:
+        hoarder.stdin.close()
+        hoarder.wait(30)
+
+
+def honest(device, label, count):
+    times = []
+    for _ in range(count):
+        begun = time.perf_counter()
+        client = device.client()
+        client.fetch(label)
+        client.socket.close()
+        times.append(time.perf_counter() - begun)
+    return times
+
+
+def crowd(full):
+    peers = 1000
+    with Device() as device:
+        device.provision()
+        device.serve()
+        label = device.labels()[0]
+        before = device.descriptors()
+        honest(device, label, 200)
+        # In turns, because the machine's speed wanders.
+        alone, loaded, longest = [], [], 0.0
+        for _ in range(3 if full else 2):
+            alone += honest(device, label, 400)
+            half, silent = hoard(device, "half", peers)
+            idle, greeted = hoard(device, "idle", peers)
+            need(silent + greeted == 2 * peers, f"only {silent} and {greeted} peers got in")
+            loaded += honest(device, label, 400)
+            longest = max(longest, float(half.stdout.readline().split()[1]))
+            let_go(half, idle)
+            device.need_descriptors(before + 1)
+        device.need_alive()
+    p50, p99 = (percentile(loaded, part) / percentile(alone, part) for part in (0.5, 0.99))
+    figure = f"p50 {p50:.2f} x, p99 {p99:.2f} x, half-open closed in {longest:.2f} s"
+    need(p50 <= 1.25 and p99 <= 2 and longest <= 2.5, figure)
+    return figure
+
+
+def starved(full):
+    if not shutil.which("prlimit"):
+        raise Skip("there is no prlimit to lower the provider's descriptor limit")
+    slowest = 0.0
+    with Device() as device:
+        device.provision()
+        device.serve("--quiet", prefix=["prlimit", "--nofile=160:160"])
+        label = device.labels()[0]
+        for kind in ("silent", "idle"):
+            hoarder, held = hoard(device, kind, 400)
+            for _ in range(5):
+                begun = time.monotonic()
+                device.client().fetch(label)
+                slowest = max(slowest, time.monotonic() - begun)
+            let_go(hoarder)
+        device.need_alive()
+    figure = f"honest fetch within {slowest:.3f} s"
+    need(slowest <= 3, figure)
+    return figure
+
+
+def exhausted(full):
+    """The limit falls on a provider that is running: typed failures, and service again when it rises."""
+    with Device() as device:
+        device.provision(generations=20)
+        device.serve("--quiet")
+        labels = device.labels()
+        client = device.client()
+        client.fetch(labels[0])
+        limits = resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE)
+        failures = served = 0
+        for room in range(0, 4):
+            resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE, (device.descriptors() + room, limits[1]))
+            for label in labels[1:6]:
+                try:
+                    client.fetch(label)
+                    served += 1
+                except keyshare_client.Failure:
+                    failures += 1
+        resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE, limits)
+        device.need_alive()
+        client.fetch(labels[-1])
+        device.client().fetch(labels[-2])
+    return f"{served} served, {failures} typed failures, works again"
+
+
+def broken_frames(full):
+    rng = random.Random(7)
+    rounds = 400 if full else 100
+    with Device() as device:
+        device.provision(types="signature,encryption", generations=3)
+        device.serve("--quiet")
+        label = device.labels()[0]
+        before = device.descriptors()
+
+        def drained(peer, data, half_close=True):
+            try:
+                peer.sendall(data)
+                if half_close:
+                    peer.shutdown(1)
+                while peer.recv(65536):
+                    pass
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            peer.close()
+
+        for length in (0, 4, 4093, 65536, 1 << 24, 1 << 31, (1 << 32) - 1):
+            drained(device.raw(), struct.pack(">I", length) + b"x" * 64, half_close=False)
+            drained(device.raw(), HELLO + struct.pack(">I", length) + b"x" * 64, half_close=False)
+        for _ in range(rounds):
+            drained(device.raw(), rng.randbytes(rng.randrange(1, 5000)))
+            body = rng.randbytes(rng.randrange(0, 200))
+            drained(device.raw(), HELLO + frame(rng.randrange(256), 9, body))
+            drained(device.raw(), HELLO[:rng.randrange(len(HELLO))])
+        # A byte at a time.
+        peer = device.raw()
+        for byte in HELLO:
+            peer.sendall(bytes([byte]))
+        need(peer.recv(4096)[4] == 0x81, "no welcome for a hello that came byte by byte")
+        peer.close()
+        # A thousand requests in one write, and a peer that reads none of the answers.
+        item = frame(3, 2, keyshare_client.text(label))
+        drained(device.raw(), HELLO + item * 1000)
+        deaf = [device.raw() for _ in range(20)]
+        page = frame(2, 3, keyshare_client.text("root") + b"\0" + struct.pack(">H", 0))
+        for peer in deaf:
+            peer.sendall(HELLO)
+            peer.setblocking(False)
+            try:
+                while True:
+                    peer.send(page)
+            except OSError:  # No more is taken.
+                pass
+        device.client().fetch(label)
+        for peer in deaf:
+            peer.close()
+        device.need_alive()
+        device.need_descriptors(before)
+        device.client().fetch(label)
+        need(device.stop() == 0, "the provider did not stop cleanly")
+    return f"{3 * rounds + 14} broken streams, 0 crashes, 0 descriptors leaked"

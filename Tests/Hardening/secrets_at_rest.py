@@ -1,0 +1,108 @@
+"""Where a secret must not turn up."""
+import base64
+import os
+import subprocess
+
+from common import BIN, Device, Skip, keyshare_client, need
+from peers import NOBODY
+
+
+def spellings(secret):
+    """The secret as it might be written: plain, base64 at each alignment, hexadecimal, UTF-16."""
+    forms = {"plain": secret, "hex": secret.hex().encode(), "HEX": secret.hex().upper().encode()}
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + secret)
+        # Without what the neighbouring bytes have a part in.
+        forms[f"base64+{shift}"] = encoded[(shift * 8 + 5) // 6:-4]
+    text = secret.decode()
+    forms["UTF-16LE"], forms["UTF-16BE"] = text.encode("utf-16-le"), text.encode("utf-16-be")
+    return forms
+
+
+def canary(full):
+    fetches = 1000
+    with Device() as device:
+        device.provision(types="signature,encryption")
+        device.serve("--verbose")
+        labels = device.labels()
+        forms, places, seen = {}, {}, {}
+
+        def look(name, data):
+            places[name] = places.get(name, 0) + 1
+            for form, needle in forms.items():
+                if needle in data:
+                    seen[f"{form} in {name}"] = True
+
+        def look_at_processes():
+            for identifier in filter(str.isdigit, os.listdir("/proc")):
+                for part in ("cmdline", "environ"):
+                    try:
+                        with open(f"/proc/{identifier}/{part}", "rb") as file:
+                            look("argv" if part == "cmdline" else "environ", file.read())
+                    except OSError:
+                        pass
+
+        client = device.client()
+        passwords = {client.fetch(labels[0])[1]}
+        need(len(passwords) == 1 and len(next(iter(passwords))) == 32, "no password to look for")
+        forms = spellings(next(iter(passwords)))
+        look("control", b"x" + next(iter(passwords)) + b"y")
+        need("plain in control" in seen, "the search finds nothing")
+        need(base64.b64encode(b"ab" + next(iter(passwords))).find(forms["base64+2"]) > 0, "the search is wrong")
+        seen.clear()
+        for number in range(fetches):
+            passwords.add(client.fetch(labels[number % len(labels)])[1])
+            if number % 200 == 0:
+                look_at_processes()
+        # The consumer's command too, whose key chain gets what was fetched.
+        imported = device.run("keyshare-consumer", "import", labels[0], "--verbose", "--json")
+        need(imported.returncode == 0, "the import failed")
+        look("output", (imported.stdout + imported.stderr).encode())
+        need(len(passwords) == 1, "the password changed under the search")
+        for folder, _, names in os.walk(device.scratch):
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        look("log" if path == device.log else "WAL" if name.endswith("-wal") else "file", file.read())
+        need(os.path.getsize(device.log) > 10_000, "the verbose log is empty")
+        need(not seen, "found: " + ", ".join(seen))
+    looked = ", ".join(f"{count} {name}" for name, count in places.items() if name != "control")
+    return f"{fetches} fetches, 0 hits in {looked}"
+
+
+def no_core(full):
+    """As another user than root: what must not be dumped belongs to root, and dies without a core."""
+    if os.geteuid() != 0:
+        raise Skip("only root can start it as another user and look at it from outside")
+    with Device() as device:
+        os.makedirs(device.path)
+        for path in (device.scratch, device.path):
+            os.chown(path, NOBODY, NOBODY)
+            os.chmod(path, 0o700)
+        # The built command may lie where another user cannot go.
+        command = os.path.join(device.scratch, "keyshare-provider")
+        subprocess.run(["cp", os.path.join(BIN, "keyshare-provider"), command], check=True)
+        drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+        server = subprocess.Popen(
+            [*drop, command, "serve"], env=device.environment(), cwd=device.scratch,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            line = server.stderr.readline()
+            need(b"listening on" in line, f"the provider did not start: {line}")
+            need(os.stat(f"/proc/{server.pid}/environ").st_uid == 0, "the process may be dumped and traced")
+            with open(f"/proc/{server.pid}/limits") as file:
+                limit = next(line for line in file if line.startswith("Max core file size")).split()
+            need(limit[4:6] == ["0", "0"], "cores are not limited to nothing")
+            traced = subprocess.run(
+                [*drop, "cat", f"/proc/{server.pid}/environ"], capture_output=True)
+            need(traced.returncode != 0, "its own user reads its environment")
+            server.send_signal(6)
+            need(server.wait(30) == -6, "it did not end by the signal")
+            cores = [name for name in os.listdir(device.scratch) if name.startswith("core")]
+            need(not cores, "a core was left")
+        finally:
+            if server.poll() is None:
+                server.kill()
+                server.wait()
+    return "PR_SET_DUMPABLE 0 and RLIMIT_CORE 0; no core after SIGABRT"

@@ -1,0 +1,233 @@
+"""The key chain under kill, power cut, failing calls and many writers."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from common import SOUND_CODES, Device, Missed, Skip, files_of, label_of, need
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def import_of(device, path, password, **extra):
+    return device.start("keyshare-provider", "import", path, "--password-file", password, **extra)
+
+
+def killed(full):
+    """Imports one identity after the other, each killed at a random moment or let to its end."""
+    rounds = 200 if full else 40
+    rng = random.Random()
+    with Device() as device:
+        os.makedirs(device.scratch, exist_ok=True)
+        paths, password = files_of(device.scratch, device, 100)
+        begun = time.monotonic()
+        need(import_of(device, paths[0], password).wait() == 0, "an import failed")
+        usual = time.monotonic() - begun
+        acknowledged, kills, slowest = {label_of(paths[0])}, 0, 0.0
+        for number in range(rounds):
+            path = paths[1 + number % (len(paths) - 1)]
+            writer = import_of(device, path, password)
+            try:
+                status = writer.wait(rng.uniform(usual * 0.1, usual * 1.1))
+            except subprocess.TimeoutExpired:
+                writer.kill()
+                status = writer.wait()
+            kills += status == -9
+            need(status in (0, -9), f"an import ended with {status}")
+            if status == 0:
+                acknowledged.add(label_of(path))
+            if number % 10 == 9:
+                slowest = max(slowest, device.serve("--quiet"))
+                device.server.kill()
+                device.server.wait()
+                device.server = None
+        lost = acknowledged - set(device.labels())
+        device.provider("check")
+    figure = (
+        f"{kills} kills in {rounds} writes, {len(lost)} of {len(acknowledged)} acknowledged lost, "
+        f"restart {slowest:.2f} s")
+    need(not lost and kills > rounds / 4 and slowest <= 1, figure)
+    return figure
+
+
+class Image:
+    """An ext4 file system in an image file, mounted by a loop device."""
+
+    def __init__(self, folder, name, image=None):
+        self.image = image or os.path.join(folder, name + ".image")
+        self.folder = os.path.join(folder, name)
+        os.makedirs(self.folder, exist_ok=True)
+        if not image:
+            with open(self.image, "wb") as file:
+                file.truncate(64 << 20)
+            # No journal of ordered data would wait for the commit's interval: longer than any round.
+            subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True, capture_output=True)
+        mounted = subprocess.run(
+            ["mount", "-o", "loop,commit=300", self.image, self.folder], capture_output=True, text=True)
+        if mounted.returncode:
+            raise Skip(f"no loop device can be mounted: {mounted.stderr.strip()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.folder], capture_output=True)
+
+
+def power_cut(full):
+    """What the disk holds at the moment of the cut is the image's file; what the kernel has not written to
+    it yet is lost. Every process is stopped, the file is copied, and the copy is mounted."""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount a loop image")
+    for tool in ("mkfs.ext4", "mount", "cc"):
+        if not shutil.which(tool):
+            raise Skip(f"there is no {tool}")
+    rounds = 50 if full else 5
+    with tempfile.TemporaryDirectory(prefix="ks-", dir="/tmp") as scratch:
+        shim = build_shim(scratch)
+        with Device(os.path.join(scratch, "files")) as source:
+            os.makedirs(source.scratch)
+            paths, password = files_of(source.scratch, source, 40)
+            lost = {"real": 0, "control": 0}
+            for kind in lost:
+                for number in range(rounds):
+                    lost[kind] += cut_once(scratch, paths, password, shim if kind == "control" else None)
+    enough = rounds * 9 // 10
+    figure = f"lost in {lost['real']} of {rounds} rounds; the control without fsync in {lost['control']}"
+    need(lost["real"] == 0 and lost["control"] >= enough, figure)
+    return figure
+
+
+def cut_once(scratch, paths, password, shim):
+    """Whether an acknowledged write was lost, or the key chain is damaged."""
+    rng = random.Random()
+    acknowledged = []
+    with tempfile.TemporaryDirectory(prefix="cut-", dir=scratch) as folder:
+        with Image(folder, "disk") as disk:
+            device = Device(disk.folder)
+            device.provider("list")  # Makes the device, which is on disk before the load begins.
+            subprocess.run(["sync", "-f", disk.folder], check=True)
+            extra = {}
+            if shim:
+                extra = {"LD_PRELOAD": shim, "FAULT_FOLDER": device.path, "FAULT_NOSYNC": "1"}
+            end = threading.Event()
+
+            def load():
+                for path in paths:
+                    writer = import_of(device, path, password, **extra)
+                    if end.is_set() or writer.wait() != 0:
+                        return
+                    acknowledged.append(label_of(path))
+
+            writer = threading.Thread(target=load)
+            writer.start()
+            time.sleep(rng.uniform(0.2, 0.8))
+            # First what is acknowledged, then what is on disk, so that none counts that came in between.
+            before = list(acknowledged)
+            copy = os.path.join(folder, "copy.image")
+            shutil.copyfile(disk.image, copy)
+            end.set()
+            writer.join()
+        with Image(folder, "after", copy) as after:
+            survivor = Device(after.folder)
+            listed = survivor.run("keyshare-provider", "list", "--json")
+            checked = survivor.run("keyshare-provider", "check")
+            need(listed.returncode in SOUND_CODES and checked.returncode in SOUND_CODES, "a crash after the cut")
+            found = set(re.findall(r"\"([0-9A-F]{64})\"", listed.stdout))
+    if not before:
+        return 0
+    return int(listed.returncode != 0 or checked.returncode != 0 or not set(before) <= found)
+
+
+def build_shim(folder):
+    if not shutil.which("cc"):
+        raise Skip("there is no C compiler for the shim")
+    path = os.path.join(folder, "faults.so")
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O2", "-o", path, os.path.join(HERE, "faults.c"), "-ldl"], check=True)
+    return path
+
+
+def failing_calls(full):
+    """Every k-th call on the device's files fails in turn; each run is of a device as it was before."""
+    kinds = ["EIO", "ENOSPC", "EMFILE", "short"]
+    tried, hidden = 0, 0
+    with Device() as device:
+        shim = build_shim(device.scratch)
+        paths, password = files_of(device.scratch, device, 3)
+        need(import_of(device, paths[0], password).wait() == 0, "an import failed")
+        pristine = os.path.join(device.scratch, "pristine")
+        shutil.copytree(device.path, pristine)
+
+        def fresh():
+            shutil.rmtree(device.path)
+            shutil.copytree(pristine, device.path)
+
+        def attempt(kind, call):
+            fresh()
+            count = os.path.join(device.scratch, "count")
+            run = device.run(
+                "keyshare-provider", "import", paths[1], "--password-file", password, LD_PRELOAD=shim,
+                FAULT_FOLDER=device.path, FAULT_KIND=kind, FAULT_CALL=str(call), FAULT_COUNT=count)
+            with open(count) as file:
+                return run, int(file.read())
+
+        _, total = attempt("EIO", 0)
+        need(total > 10, f"the shim sees only {total} calls")
+        for kind in kinds:
+            step = 1 if full else max(1, total // 12)
+            call = 1
+            while True:
+                run, seen = attempt(kind, call)
+                if seen < call:
+                    break
+                tried += 1
+                place = f"{kind} at call {call}"
+                need(run.returncode in SOUND_CODES, f"{place}: exit {run.returncode}: {run.stderr.strip()}")
+                hidden += run.returncode == 0
+                labels = set(device.labels())
+                need(label_of(paths[0]) in labels, f"{place}: an earlier write was lost")
+                need(run.returncode != 0 or label_of(paths[1]) in labels, f"{place}: acknowledged and lost")
+                device.provider("check")
+                need(import_of(device, paths[2], password).wait() == 0, f"{place}: does not work after")
+                call += step
+    return f"{tried} failed calls, {hidden} survived, the others a typed error; works after each"
+
+
+def many_writers(full):
+    """Eight processes import for a while; each takes what it finds left."""
+    seconds, writers = (30, 8) if full else (6, 8)
+    with Device() as device:
+        paths, password = files_of(device.scratch, device, 1200 if full else 300)
+        left, lock, failures, written = list(paths), threading.Lock(), [], []
+        end = time.monotonic() + seconds
+
+        def write():
+            while time.monotonic() < end:
+                with lock:
+                    if not left:
+                        return
+                    path = left.pop()
+                log = subprocess.PIPE
+                writer = import_of(device, path, password, output=log)
+                _, said = writer.communicate()
+                with lock:
+                    if writer.returncode == 0:
+                        written.append(label_of(path))
+                    else:
+                        failures.append(f"{writer.returncode} {said.decode().strip()}")
+
+        threads = [threading.Thread(target=write) for _ in range(writers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        lost = set(written) - set(device.labels())
+        device.provider("check")
+    figure = f"{len(written)} writes, {len(failures)} failed, {len(lost)} lost"
+    need(not failures and not lost and written, f"{figure} {failures[:1]}")
+    return figure
