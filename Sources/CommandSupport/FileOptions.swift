@@ -76,12 +76,25 @@ package struct ProfileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))
     package var iterations: Int?
 
+    @Flag(help: "Put the authorities' certificates into each file too.")
+    package var chain = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The name on key and certificate (default: SKP in 2025, the subject in legacy).",
+            valueName: "name"))
+    package var friendlyName: String?
+
     package init() {}
 
     package func validate() throws {
         guard PKCS12Profile.Name(rawValue: profile) != nil else {
             throw ValidationError(
                 "\u{201C}\(profile)\u{201D} is no profile; there are \(Self.names.joined(separator: ", "))")
+        }
+        if let friendlyName, friendlyName.unicodeScalars.count > PKCS12Limits.standard.friendlyName {
+            throw ValidationError(
+                "--friendly-name is longer than \(PKCS12Limits.standard.friendlyName) characters")
         }
         if let iterations, !(1...PKCS12Limits.standard.iterations).contains(iterations) {
             throw ValidationError("--iterations takes a number from 1 to \(PKCS12Limits.standard.iterations)")
@@ -90,8 +103,10 @@ package struct ProfileOptions: ParsableArguments {
 
     /// The profile these options describe.
     package var selected: PKCS12Profile {
-        let selected = PKCS12Profile(PKCS12Profile.Name(rawValue: profile) ?? .modern)
-        return iterations.map(selected.iterations) ?? selected
+        let named = PKCS12Profile(PKCS12Profile.Name(rawValue: profile) ?? .modern)
+        var selected = iterations.map(named.iterations) ?? named
+        selected.includesChain = chain
+        return selected
     }
 
     private static let names = PKCS12Profile.Name.allCases.map(\.rawValue)

@@ -9,14 +9,18 @@ package struct Exporter: Sendable {
     private let profile: PKCS12Profile
     private let cache: ExportCache
     private let random: RandomSource
+    private let givenName: String?
 
     /// - Parameters:
+    ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
     ///   - cacheSize: how many bytes of exported files are kept in memory.
     ///   - random: where salts come from.
     package init(
-        _ store: ProviderStore, profile: PKCS12Profile, cacheSize: Int = 64 << 20,
+        _ store: ProviderStore, profile: PKCS12Profile, friendlyName: String? = nil,
+        cacheSize: Int = 64 << 20,
         random: RandomSource = .system
     ) {
+        givenName = friendlyName
         self.random = random
         self.store = store
         self.profile = profile
@@ -103,8 +107,9 @@ package struct Exporter: Sendable {
             var salts = random.child("export \(label)").generator()
             return try PKCS12.create(
                 privateKey: identity.privateKey, certificate: identity.certificate,
-                friendlyName: friendlyName ?? identity.certificate.subject.description, password: password,
-                profile: profile
+                chain: profile.includesChain ? try store.chain(of: identity.certificate) : [],
+                friendlyName: givenName ?? friendlyName ?? identity.certificate.subject.description,
+                password: password, profile: profile
             ) { salts.octets($0) }
         } catch {
             throw ProviderFailure(.serviceFailed, "the file cannot be made: \(error)")

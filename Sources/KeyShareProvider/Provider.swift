@@ -24,14 +24,14 @@ package final class Provider: ProviderService {
     /// - Throws: `KeychainError` where it can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
-        fixedPassword: SecretBytes? = nil,
+        friendlyName: String? = nil, fixedPassword: SecretBytes? = nil,
         now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
     ) throws {
         self.store = store
         self.now = now
         self.putOnPasteboard = putOnPasteboard
         catalogue = Catalogue(store, root: root)
-        exporter = Exporter(store, profile: profile)
+        exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
         usesEmptyPassword = profile.usesEmptyPassword
         // Files that are never under a password must not be handed out with one.
         let fixedPassword = usesEmptyPassword ? SecretBytes([]) : fixedPassword

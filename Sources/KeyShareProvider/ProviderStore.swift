@@ -126,6 +126,22 @@ extension ProviderStore {
         for result in try keychain.add(identities) { _ = try result.get() }
     }
 
+    /// The authorities above a certificate, as far as the provider has them, up to the root.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`.
+    package func chain(of certificate: Certificate) throws -> [Certificate] {
+        let authorities = try authorityCertificates()
+        var chain: [Certificate] = []
+        var last = certificate
+        while !last.isSelfIssued, chain.count < authorities.count,
+            let issuer = authorities.first(where: { $0.isIssuer(of: last) })
+        {
+            chain.append(issuer)
+            last = issuer
+        }
+        return chain
+    }
+
     /// The certificates of every authority there ever was, roots first.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
@@ -254,5 +270,14 @@ extension NewIdentity {
             label: certificate.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
             applicationTag: IdentitySummary(certificate).tag, notBefore: certificate.notBefore,
             accessibility: .afterFirstUnlockThisDeviceOnly, accessGroup: group)
+    }
+}
+
+extension Certificate {
+    /// Whether name and key identifier are those of the other's issuer; a signature is not looked at.
+    fileprivate func isIssuer(of other: Certificate) -> Bool {
+        guard subject == other.issuer else { return false }
+        guard let wanted = other.authorityKeyIdentifier, let own = subjectKeyIdentifier else { return true }
+        return wanted == own
     }
 }

@@ -7,13 +7,14 @@ import OpenSSL
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check what was imported: chain, validity, key match and usage.",
+        abstract: "Check what was imported, or a file: chain, validity, key match and usage.",
         discussion: """
             Each check passes, fails or was not made. One failed check makes the exit code 7.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
               keyshare-consumer verify --trust test-ca.pem
+              keyshare-consumer verify --trust test-ca.pem --file signature.p12 --password-file secret.txt
             """)
 
     @Argument(help: ArgumentHelp("Labels, or enough of their starts (default: all).", valueName: "label"))
@@ -29,25 +30,44 @@ struct Verify: ParsableCommand {
         help: ArgumentHelp("Revocation lists in PEM or DER; may be given several times.", valueName: "file"))
     var crl: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "A policy of which the chain must be valid for at least one, dotted; may be given several times.",
+            valueName: "oid"))
+    var policy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A PKCS #12 file to check without importing it, with the chain that is in it; may be given several times.",
+            valueName: "file"))
+    var file: [String] = []
+
+    @OptionGroup var reading: ReadingOptions
+    @OptionGroup var password: PasswordOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard file.isEmpty || labels.isEmpty else {
+            throw ValidationError("labels and --file exclude each other")
+        }
+        for oid in policy where oid.wholeMatch(of: /[0-2](\.\d+)+/) == nil {
+            throw ValidationError("\u{201C}\(oid)\u{201D} is no dotted object identifier")
+        }
+    }
+
     func run() throws {
         let console = output.console
-        let store = try ConsumerStore(try device.openDevice())
         let given = try Certificate.pem(try InputFile.read(trust, limit: Self.limit))
         guard !given.isEmpty else { throw CommandFailure(.malformed, "\(trust) holds no certificate in PEM") }
         var verifier = CertificateVerifier(trustAnchors: given.filter(\.isSelfIssued))
         verifier.intermediates = given.filter { !$0.isSelfIssued }
         verifier.securityLevel = Self.securityLevel
+        verifier.acceptedPolicies = policy
         for path in crl { verifier.revocationLists += try revocationLists(path) }
-        let identities = labels.isEmpty ? try store.identities() : try labels.map(store.identity(labelled:))
-        guard !identities.isEmpty else {
-            throw CommandFailure(.noSuchItem, "the key chain holds no identity")
-        }
-
-        let reports = identities.map { IdentityVerification($0, store, verifier, at: clock.now) }
+        let candidates = file.isEmpty ? try heldCandidates() : try fileCandidates()
+        let reports = candidates.map { IdentityVerification($0, verifier, at: clock.now) }
         if output.json {
             try console.document(["results": reports])
         } else {
@@ -68,8 +88,35 @@ struct Verify: ParsableCommand {
 
     private func revocationLists(_ path: String) throws -> [CertificateRevocationList] {
         let bytes = try InputFile.read(path, limit: Self.limit)
-        let lists = try CertificateRevocationList.pem(bytes)
-        return lists.isEmpty ? [try CertificateRevocationList(der: bytes)] : lists
+        if bytes.starts(with: Array("-----".utf8)) { return try CertificateRevocationList.pem(bytes) }
+        return [try CertificateRevocationList(der: bytes)]
+    }
+
+    private func heldCandidates() throws -> [Candidate] {
+        let store = try ConsumerStore(try device.openDevice())
+        let identities = labels.isEmpty ? try store.identities() : try labels.map(store.identity(labelled:))
+        guard !identities.isEmpty else {
+            throw CommandFailure(.noSuchItem, "the key chain holds no identity")
+        }
+        return identities.map { identity in
+            Candidate(
+                certificate: identity.certificate,
+                privateKey: Result { try store.privateKey(of: identity.summary.label) }, helpers: [])
+        }
+    }
+
+    private func fileCandidates() throws -> [Candidate] {
+        var given = try password.password()
+        return try file.flatMap { path in
+            let bytes = try InputFile.read(
+                path, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
+            let contents = try reading.open(bytes, password: &given, named: path)
+            return try contents.requireIdentities().map { identity in
+                Candidate(
+                    certificate: identity.certificate, privateKey: .success(identity.privateKey),
+                    helpers: contents.certificates)
+            }
+        }
     }
 
     private func write(_ report: IdentityVerification, _ console: Console) throws {
@@ -78,6 +125,13 @@ struct Verify: ParsableCommand {
         )
         try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
     }
+}
+
+/// An identity to check, with the certificates that came with it.
+private struct Candidate {
+    let certificate: Certificate
+    let privateKey: Result<PrivateKey, any Error>
+    let helpers: [Certificate]
 }
 
 /// The checks of one identity, in JSON.
@@ -94,16 +148,17 @@ private struct IdentityVerification: Encodable {
     let valid: Bool
     let checks: [Check]
 
-    init(_ identity: HeldIdentity, _ store: ConsumerStore, _ verifier: CertificateVerifier, at date: Date) {
-        let type = identity.summary.type(.keySharing2025)
+    init(_ candidate: Candidate, _ verifier: CertificateVerifier, at date: Date) {
+        let summary = IdentitySummary(candidate.certificate)
+        let type = summary.type(.keySharing2025)
         var verifier = verifier
-        verifier.expectedKeyUsage = type.expectedKeyUsage(
-            isEllipticCurve: identity.summary.facts.isEllipticCurve)
+        verifier.intermediates += candidate.helpers
+        verifier.expectedKeyUsage = type.expectedKeyUsage(isEllipticCurve: summary.facts.isEllipticCurve)
         verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
-        let verification = verifier.verify(identity.certificate, at: date)
+        let verification = verifier.verify(candidate.certificate, at: date)
         let match: Check
         do {
-            let matches = try store.privateKey(of: identity.summary.label).matches(identity.certificate)
+            let matches = try candidate.privateKey.get().matches(candidate.certificate)
             match = Check(
                 check: "key match", outcome: matches ? "pass" : "fail",
                 explanation: matches
@@ -117,9 +172,9 @@ private struct IdentityVerification: Encodable {
                 Check(check: $0.kind.words, outcome: $0.outcome.word, explanation: $0.explanation)
             }
         valid = verification.isValid && match.outcome == "pass"
-        label = identity.summary.label
+        label = summary.label
         self.type = type.rawValue
-        serial = identity.summary.serialNumber
+        serial = summary.serialNumber
     }
 }
 

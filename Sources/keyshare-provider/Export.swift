@@ -38,7 +38,9 @@ struct Export: AsyncParsableCommand {
                 .unexpected, "the item \u{201C}\(found.identifier)\u{201D} has no identifier")
         }
         let secret = try password.password() ?? store.servicePassword()
-        let bytes = try await Exporter(store, profile: profile.selected, random: seeding.source).content(
+        let bytes = try await Exporter(
+            store, profile: profile.selected, friendlyName: profile.friendlyName, random: seeding.source
+        ).content(
             of: identifier, in: snapshot, password: secret, now: clock.now)
         if output.json {
             try destination.requireFile()

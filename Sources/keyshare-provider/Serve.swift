@@ -69,7 +69,7 @@ struct Serve: AsyncParsableCommand {
         let pasteboard = try PasteboardPassword(device, lifetime: pasteboardExpiry) { Date() }
         let provider = try Provider(
             store, root: root, profile: profile.selected,
-            fixedPassword: fault?.password, now: { clock.now },
+            friendlyName: profile.friendlyName, fixedPassword: fault?.password, now: { clock.now },
             putOnPasteboard: pasteboard.put)
         let logger = Self.logger(console.verbosity)
         var service: any ProviderService = provider

@@ -175,4 +175,36 @@ struct LoopTests {
             "--json")
         #expect(legacy.status == status, "\(legacy.errors)")
     }
+
+    @Test("verifies a file without importing it, by the chain inside it, and names it as asked")
+    func verifyFile() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let password = try simulation.write("p", as: "password")
+        let whole = simulation.scratch.path("trust.pem")
+        try await simulation.provider("trust", "-o", whole)
+        // The roots alone: what lies between must come out of the file.
+        let pem = String(decoding: try simulation.scratch.read("trust.pem"), as: UTF8.self)
+        let root = try simulation.write(
+            String(pem.prefix(upTo: try #require(pem.range(of: "-----END CERTIFICATE-----\n")).upperBound)),
+            as: "root.pem")
+        for (name, arguments, status) in [
+            ("bare", [], Int32(7)), ("chain", ["--chain", "--friendly-name", "Me"], 0),
+        ] {
+            let path = simulation.scratch.path("\(name).p12")
+            let export = ["export", item, "-o", path, "--password-file", password] + arguments
+            #expect(try await simulation.provider(export).status == 0)
+            let run = try await simulation.consumer(
+                "verify", "--trust", root, "--file", path, "--password-file", password, "--json")
+            #expect(run.status == status, "\(run.text)")
+        }
+        let inspected = try await simulation.consumer(
+            "inspect", simulation.scratch.path("chain.p12"), "--password-file", password, "--json")
+        let json = try inspected.json()
+        #expect(json["certificates"] as? Int == 3)
+        #expect((json["identities"] as? [[String: Any]])?.first?["friendlyName"] as? String == "Me")
+        #expect(try await simulation.held().isEmpty)
+    }
 }

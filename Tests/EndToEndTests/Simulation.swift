@@ -25,6 +25,12 @@ final class Simulation {
         ).finish()
     }
 
+    /// Runs the provider's command to its end.
+    @discardableResult
+    func provider(_ arguments: [String]) async throws -> CommandRun {
+        try await RunningCommand(.provider, arguments, environment: environment).finish()
+    }
+
     /// Runs the consumer's command to its end.
     @discardableResult
     func consumer(
