@@ -78,7 +78,8 @@ struct Serve: AsyncParsableCommand {
             console.note("at fault on purpose: \(fault.explanation)")
         }
         let server = try ProviderServer(
-            path: try self.device.socketPath(of: device), service: service, fault: fault?.ofConnection,
+            path: try self.device.socketPath(of: device), inherited: try SocketActivation.descriptor(),
+            service: service, fault: fault?.ofConnection,
             logger: logger)
         let group = ServiceGroup(
             configuration: .init(

@@ -59,13 +59,19 @@ enum SecondClient {
     }
 
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        try await python([PackageFolder.path + "/scripts/keyshare_client.py"] + arguments)
+    }
+
+    /// Runs Python with these arguments.
+    static func python(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let scratch = try ScratchFolder()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", PackageFolder.path + "/scripts/keyshare_client.py"] + arguments
+        process.arguments = ["python3"] + arguments
         let path = try scratch.write([], as: "output")
-        process.standardOutput = FileHandle(forWritingAtPath: path)
-        process.standardError = FileHandle(forUpdatingAtPath: path)
+        let output = FileHandle(forWritingAtPath: path)
+        process.standardOutput = output
+        process.standardError = output
         let end = AsyncStream<Void>.makeStream()
         process.terminationHandler = { _ in end.continuation.finish() }
         try process.run()

@@ -7,9 +7,11 @@ internal import Synchronization
 /// folder, and the listening descriptor, which `takeDescriptor()` may hand on.
 final class Listener: Sendable {
     let path: String
-    private let lock: CInt
-    /// Which file the socket is, so that a later one of the same name is never removed.
-    private let identity: FileIdentity
+    /// Nil where somebody else holds the name.
+    private let lock: CInt?
+    /// Which file the socket is, so that a later one of the same name is never removed; nil where the name is
+    /// somebody else's.
+    private let identity: FileIdentity?
     private let state: Mutex<State>
 
     private struct State {
@@ -51,6 +53,35 @@ final class Listener: Sendable {
         self.path = path
     }
 
+    /// Takes a socket that listens already, made and named by whoever started this process; the name is theirs,
+    /// and stays.
+    ///
+    /// - Parameter descriptor: closed by this object unless it is taken, and not where this throws.
+    /// - Throws: `ServerError`: `notASocket` where it is no listening stream socket of the UNIX domain with a
+    ///   name in a folder, `unsafeFolder` where others may enter that folder.
+    init(inherited descriptor: CInt) throws(ServerError) {
+        func option(_ name: CInt) -> CInt? {
+            var value: CInt = 0
+            var length = socklen_t(MemoryLayout<CInt>.size)
+            return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
+        }
+        guard option(SO_DOMAIN) == AF_UNIX, option(SO_TYPE) == CInt(SOCK_STREAM.rawValue),
+            option(SO_ACCEPTCONN) == 1, let path = Self.name(of: descriptor)
+        else {
+            throw ServerError(
+                .notASocket, "the descriptor \(descriptor) is no listening socket with a name in a folder")
+        }
+        try Self.checkFolder(of: path)
+        // A child must not have it, and no accept may wait.
+        guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+            throw ServerError(.system, "the inherited socket cannot be set up", errno: errno)
+        }
+        self.path = path
+        lock = nil
+        identity = nil
+        state = Mutex(State(descriptor: descriptor))
+    }
+
     deinit {
         close()
     }
@@ -62,7 +93,7 @@ final class Listener: Sendable {
 
     /// Takes the socket's name out of the folder, so that nobody new comes; the lock stays.
     func unlinkSocket() {
-        if FileIdentity(path: path)?.isSameFile(as: identity) == true {
+        if let identity, FileIdentity(path: path)?.isSameFile(as: identity) == true {
             unsafe unlink(path)
         }
     }
@@ -169,6 +200,20 @@ extension Listener {
             throw ServerError(.system, "\(path) cannot be listened on", errno: reason)
         }
         return descriptor
+    }
+
+    /// Where a socket is in the file system; nil for one without a name, or with an abstract one.
+    private static func name(of descriptor: CInt) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            unsafe bytes.withMemoryRebound(to: sockaddr.self) { address in
+                unsafe getsockname(descriptor, address.baseAddress, &length)
+            }
+        }
+        guard result == 0 else { return nil }
+        let name = unsafe withUnsafeBytes(of: &address.sun_path) { unsafe [UInt8]($0.prefix { $0 != 0 }) }
+        return name.first == UInt8(ascii: "/") ? String(decoding: name, as: UTF8.self) : nil
     }
 
     private static func makeSocket() throws(ServerError) -> CInt {

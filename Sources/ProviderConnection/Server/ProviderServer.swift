@@ -30,6 +30,8 @@ package final class ProviderServer: Service {
     ///
     /// - Parameters:
     ///   - path: At most 107 bytes; its folder must be this user's alone.
+    ///   - inherited: A socket that listens already, instead of one at `path`: its name, and all that goes with
+    ///     it, is that of whoever started this process. Closed by the server.
     ///   - service: The provider.
     ///   - limits: What peers are granted.
     ///   - serverName: What the hello's reply says.
@@ -39,12 +41,17 @@ package final class ProviderServer: Service {
     ///   - logger: Gets types, sizes, identifiers and outcomes; never content, never a password.
     /// - Throws: `ServerError` where the socket cannot be had.
     package init(
-        path: String, service: any ProviderService, limits: ServerLimits = ServerLimits(),
+        path: String, inherited: CInt? = nil, service: any ProviderService,
+        limits: ServerLimits = ServerLimits(),
         serverName: String = "keyshare-provider", services: [String] = [PasswordService.name],
         fault: ConnectionFault? = nil,
         acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser, logger: Logger
     ) throws(ServerError) {
-        self.listener = try Listener(path: path)
+        if let inherited {
+            listener = try Listener(inherited: inherited)
+        } else {
+            listener = try Listener(path: path)
+        }
         self.service = service
         self.limits = limits
         self.serverName = serverName
