@@ -24,9 +24,11 @@ def killed(full):
     with Device() as device:
         os.makedirs(device.scratch, exist_ok=True)
         paths, password = files_of(device.scratch, device, 100)
-        begun = time.monotonic()
-        need(import_of(device, paths[0], password).wait() == 0, "an import failed")
-        usual = time.monotonic() - begun
+        usual = 60.0
+        for _ in range(5):
+            begun = time.monotonic()
+            need(import_of(device, paths[0], password).wait() == 0, "an import failed")
+            usual = min(usual, time.monotonic() - begun)
         acknowledged, kills, slowest = {label_of(paths[0])}, 0, 0.0
         for number in range(rounds):
             path = paths[1 + number % (len(paths) - 1)]
@@ -50,7 +52,7 @@ def killed(full):
     figure = (
         f"{kills} kills in {rounds} writes, {len(lost)} of {len(acknowledged)} acknowledged lost, "
         f"restart {slowest:.2f} s")
-    need(not lost and kills > rounds / 4 and slowest <= 1, figure)
+    need(not lost and kills >= rounds // 5 and slowest <= 1, figure)
     return figure
 
 
