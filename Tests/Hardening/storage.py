@@ -3,6 +3,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -116,23 +117,30 @@ def cut_once(scratch, paths, password, shim):
             extra = {}
             if shim:
                 extra = {"LD_PRELOAD": shim, "FAULT_FOLDER": device.path, "FAULT_NOSYNC": "1"}
-            end = threading.Event()
+            running, starting, ended = [], threading.Lock(), threading.Event()
 
             def load():
                 for path in paths:
-                    writer = import_of(device, path, password, **extra)
-                    if end.is_set() or writer.wait() != 0:
+                    with starting:
+                        if ended.is_set():
+                            return
+                        running[:] = [import_of(device, path, password, **extra)]
+                    if running[0].wait() != 0:
                         return
                     acknowledged.append(label_of(path))
 
             writer = threading.Thread(target=load)
             writer.start()
             time.sleep(rng.uniform(0.2, 0.8))
-            # First what is acknowledged, then what is on disk, so that none counts that came in between.
-            before = list(acknowledged)
-            copy = os.path.join(folder, "copy.image")
-            shutil.copyfile(disk.image, copy)
-            end.set()
+            # The copy takes a while, and a file system that went on meanwhile would be in none of its states.
+            with starting:
+                ended.set()
+                stop(running[0])
+                # Acknowledged before the disk's state is taken.
+                before = list(acknowledged)
+                copy = os.path.join(folder, "copy.image")
+                shutil.copyfile(disk.image, copy)
+                running[0].kill()
             writer.join()
         with Image(folder, "after", copy) as after:
             survivor = Device(after.folder)
@@ -143,6 +151,16 @@ def cut_once(scratch, paths, password, shim):
     if not before:
         return 0
     return int(listed.returncode != 0 or checked.returncode != 0 or not set(before) <= found)
+
+
+def stop(process):
+    """Stops a process, and waits until it is: a call that the kernel is in the middle of comes to its end."""
+    process.send_signal(signal.SIGSTOP)
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/stat") as file:
+            if file.read().rpartition(")")[2].split()[0] in "TtZ":
+                return
+        time.sleep(0.001)
 
 
 def build_shim(folder):
