@@ -35,7 +35,7 @@ def killed(full):
             path = paths[1 + number % (len(paths) - 1)]
             writer = import_of(device, path, password)
             try:
-                status = writer.wait(rng.uniform(usual * 0.1, usual * 1.1))
+                status = writer.wait(rng.uniform(usual * 0.1, usual * 2))
             except subprocess.TimeoutExpired:
                 writer.kill()
                 status = writer.wait()
