@@ -1,7 +1,7 @@
 package import Foundation
 
 /// One thing the provider publishes, as a document picker sees it: an `NSFileProviderItem` reduced to what
-/// key sharing uses (spec/key-sharing.md, 3).
+/// key sharing uses.
 package struct Item: Sendable, Hashable {
     /// What an item is on disk.
     package enum Kind: String, Sendable, Hashable, CaseIterable {

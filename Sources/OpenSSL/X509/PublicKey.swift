@@ -103,7 +103,7 @@ package enum KeyType: Sendable, Hashable {
         case .x25519: "X25519"
         case .x448: "X448"
         case .dsa: "DSA"
-        case .other(let identifier): Self.names[identifier] ?? Self.libraryName(identifier) ?? identifier
+        case .other(let identifier): ObjectIdentifierName.name(of: identifier)
         }
     }
 
@@ -134,27 +134,4 @@ package enum KeyType: Sendable, Hashable {
         else { return unsafe ASN1Value.dotted(object) }
         return unsafe String(cString: name)
     }
-
-    private static func libraryName(_ identifier: String) -> String? {
-        let nid = unsafe OBJ_txt2nid(identifier)
-        guard nid != NID_undef, let name = unsafe OBJ_nid2sn(nid) else {
-            OpenSSLError.discardQueue()
-            return nil
-        }
-        return unsafe String(cString: name)
-    }
-
-    /// NIST's algorithms of 2024 (FIPS 203, 204, 205), which this OpenSSL does not know.
-    private static let names: [String: String] = [
-        "2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65",
-        "2.16.840.1.101.3.4.3.19": "ML-DSA-87",
-        "2.16.840.1.101.3.4.3.20": "SLH-DSA-SHA2-128s", "2.16.840.1.101.3.4.3.21": "SLH-DSA-SHA2-128f",
-        "2.16.840.1.101.3.4.3.22": "SLH-DSA-SHA2-192s", "2.16.840.1.101.3.4.3.23": "SLH-DSA-SHA2-192f",
-        "2.16.840.1.101.3.4.3.24": "SLH-DSA-SHA2-256s", "2.16.840.1.101.3.4.3.25": "SLH-DSA-SHA2-256f",
-        "2.16.840.1.101.3.4.3.26": "SLH-DSA-SHAKE-128s", "2.16.840.1.101.3.4.3.27": "SLH-DSA-SHAKE-128f",
-        "2.16.840.1.101.3.4.3.28": "SLH-DSA-SHAKE-192s", "2.16.840.1.101.3.4.3.29": "SLH-DSA-SHAKE-192f",
-        "2.16.840.1.101.3.4.3.30": "SLH-DSA-SHAKE-256s", "2.16.840.1.101.3.4.3.31": "SLH-DSA-SHAKE-256f",
-        "2.16.840.1.101.3.4.4.1": "ML-KEM-512", "2.16.840.1.101.3.4.4.2": "ML-KEM-768",
-        "2.16.840.1.101.3.4.4.3": "ML-KEM-1024",
-    ]
 }
