@@ -84,7 +84,11 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
-            name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumer", "ZipBundles"]),
+            name: "keyshare-consumer",
+            dependencies: [
+                "CommandSupport", "KeyShareConsumer", "ZipBundles",
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
         .executableTarget(name: "keyshare-device", dependencies: ["CommandSupport", "DeviceSimulation"]),
 
         // Tests.
@@ -121,7 +125,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer"],
+            dependencies: [
+                "Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer", "keyshare-device",
+            ],
             exclude: ["Golden"]),
     ]
 )

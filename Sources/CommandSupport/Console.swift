@@ -45,13 +45,16 @@ package struct Console: Sendable {
         }
     }
 
-    /// Writes a value as the one JSON document of this run.
+    /// Writes a value as the one JSON document of this run, or as one of several.
     ///
+    /// - Parameter onOneLine: for several: each is a line then.
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
-    package func document(_ value: some Encodable) throws(CommandFailure) {
+    package func document(_ value: some Encodable, onOneLine: Bool = false) throws(CommandFailure) {
         let bytes: Data
         do {
-            bytes = try Self.encoder.encode(value)
+            let encoder = Self.encoder
+            if onOneLine { encoder.outputFormatting.remove(.prettyPrinted) }
+            bytes = try encoder.encode(value)
         } catch {
             throw CommandFailure(.unexpected, "cannot encode the answer: \(error)")
         }

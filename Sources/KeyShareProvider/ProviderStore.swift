@@ -14,6 +14,7 @@ package struct ProviderStore: Sendable {
     }
 
     let keychain: Keychain
+    private let device: Device
     let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
 
     /// Opens the key chain, and makes it on first use.
@@ -21,6 +22,7 @@ package struct ProviderStore: Sendable {
     /// - Throws: `KeychainError`.
     package init(_ device: Device) throws(KeychainError) {
         keychain = try Keychain(device: device, app: .provider)
+        self.device = device
     }
 
     /// Changes whenever an identity was added or removed, by whatever process.
@@ -62,6 +64,7 @@ package struct ProviderStore: Sendable {
     package func add(_ identities: [(certificate: Certificate, privateKey: PrivateKey)]) throws -> [Outcome] {
         let results = try keychain.add(
             identities.map { try NewIdentity($0.certificate, $0.privateKey, group: sharedGroup) })
+        tellOfChange(in: results)
         return try results.map { result in
             switch result {
             case .success: .added
@@ -89,7 +92,22 @@ package struct ProviderStore: Sendable {
     /// - Returns: how many items there were.
     /// - Throws: `KeychainError`.
     package func removeAll() throws(KeychainError) -> Int {
-        try keychain.removeAll()
+        let count = try keychain.removeAll()
+        if count > 0 { tellOfChange() }
+        return count
+    }
+
+    /// Tells who observes that identities have changed, when one of `results` is that of an identity added.
+    private func tellOfChange(in results: [Result<some Any, KeychainError>]) {
+        if results.contains(where: { (try? $0.get()) != nil }) { tellOfChange() }
+    }
+
+    /// Tells who observes that identities have changed.
+    ///
+    /// The change is on disk by now: that nobody could be told of it does not undo it, and whoever asks the
+    /// provider is answered by the key chain's change count.
+    private func tellOfChange() {
+        try? Notifications(device: device).post(Notifications.identitiesChanged)
     }
 }
 
@@ -194,7 +212,9 @@ extension ProviderStore {
                             notBefore: attributes.notBefore, accessibility: attributes.accessibility,
                             accessGroup: group))
                 }
-                for result in try keychain.add(identities) {
+                let results = try keychain.add(identities)
+                if group == sharedGroup { tellOfChange(in: results) }
+                for result in results {
                     switch result {
                     case .success: added += group == sharedGroup ? 1 : 0
                     case .failure(let error) where error.code == .duplicateItem: continue

@@ -1,10 +1,12 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
 import ProviderConnection
+import UnixSignals
 
 struct Browse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,8 +15,12 @@ struct Browse: AsyncParsableCommand {
             Everything the provider lists is shown; what conforms to none of the types asked for is marked with a \
             dash and cannot be imported. A folder can be opened whatever its own mark.
 
+            --watch shows it again whenever the provider says that its identities have changed, until SIGINT or \
+            SIGTERM; with --json each time as one document on a line of its own.
+
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
+              keyshare-consumer browse --watch --json
 
             \(RequestOptions.types)
             """)
@@ -27,6 +33,9 @@ struct Browse: AsyncParsableCommand {
             "Show a file's certificate or a zip's contents, without importing.", valueName: "item"))
     var details: String?
 
+    @Flag(help: "Show it again at each change, until SIGINT or SIGTERM.")
+    var watch = false
+
     @OptionGroup var request: RequestOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
@@ -35,12 +44,17 @@ struct Browse: AsyncParsableCommand {
         guard request.mechanism == .keySharing2025 || (details == nil && container == Item.root) else {
             throw ValidationError("a legacy list is flat and has no details; these go with --mechanism 2025")
         }
+        guard !watch || details == nil else {
+            throw ValidationError("--details and --watch exclude each other")
+        }
     }
 
     func run() async throws {
         let console = output.console
         let request = try request.request()
-        let socket = try device.socketPath(of: try device.openDevice())
+        let device = try device.openDevice()
+        let socket = try self.device.socketPath(of: device)
+        guard !watch else { return try await keepListing(device, socket, request, console) }
         try await ProviderClient.withConnection(path: socket) { client in
             let picker = DocumentPicker(client, request: request)
             if let details {
@@ -48,6 +62,35 @@ struct Browse: AsyncParsableCommand {
             } else {
                 try await list(picker, client, request, console)
             }
+        }
+    }
+
+    /// Lists now and at each change.
+    private func keepListing(
+        _ device: Device, _ socket: String, _ request: TypeRequest, _ console: Console
+    ) async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        // Observed before the first list is made, so that no change falls between the two.
+        let changes = try Notifications(device: device).observe(Notifications.identitiesChanged)
+        @Sendable func list() async throws {
+            // Each time anew: the provider may have been started again since.
+            try await ProviderClient.withConnection(path: socket) { client in
+                try await self.list(DocumentPicker(client, request: request), client, request, console)
+            }
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                try await list()
+                for await _ in changes {
+                    if !output.json { try console.data("") }
+                    try await list()
+                }
+            }
+            group.addTask {
+                for await _ in signals { return }
+            }
+            try await group.next()
+            group.cancelAll()
         }
     }
 
@@ -69,7 +112,7 @@ struct Browse: AsyncParsableCommand {
             try console.document(
                 ItemListingDocument(
                     mechanism: request.mechanism, container: container, items: rows,
-                    requested: request.identifiers))
+                    requested: request.identifiers), onOneLine: watch)
         } else {
             try console.table(of: rows)
         }

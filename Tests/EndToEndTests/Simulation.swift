@@ -49,6 +49,17 @@ final class Simulation {
         ).finish()
     }
 
+    /// Runs the device's command to its end.
+    @discardableResult
+    func device(_ arguments: String...) async throws -> CommandRun {
+        try await RunningCommand(.device, arguments, environment: environment).finish()
+    }
+
+    /// Starts a command and lets it run.
+    func start(_ command: BuiltCommand, _ arguments: String...) throws -> RunningCommand {
+        try RunningCommand(command, arguments, environment: environment)
+    }
+
     /// Starts the provider's service and waits until it says that it listens.
     func serve(_ arguments: String...) async throws {
         let running = try RunningCommand(.provider, ["serve"] + arguments, environment: environment)

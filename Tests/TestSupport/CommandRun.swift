@@ -2,9 +2,10 @@ package import Foundation
 internal import Glibc
 
 /// The built commands, beside the test runner.
-package enum BuiltCommand: String, Sendable {
+package enum BuiltCommand: String, Sendable, CaseIterable {
     case provider = "keyshare-provider"
     case consumer = "keyshare-consumer"
+    case device = "keyshare-device"
 
     /// The binary's path.
     package var path: String {
@@ -91,11 +92,23 @@ package final class RunningCommand {
     ///
     /// - Throws: `EndedEarly` where the command ends without having said it.
     package func waitForError(containing text: String) async throws {
+        try await wait(for: "errors") { $0.contains(text) }
+    }
+
+    /// The same for standard output, until it is as `isEnough` wants it.
+    ///
+    /// - Throws: `EndedEarly` where the command ends without having written it.
+    package func waitForOutput(_ isEnough: (String) -> Bool) async throws {
+        try await wait(for: "output", isEnough)
+    }
+
+    private func wait(for file: String, _ isEnough: (String) -> Bool) async throws {
         while true {
             let isRunning = process.isRunning
-            let errors = String(decoding: try scratch.read("errors"), as: UTF8.self)
-            if errors.contains(text) { return }
-            guard isRunning else { throw EndedEarly(errors: errors) }
+            if isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) { return }
+            guard isRunning else {
+                throw EndedEarly(errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
+            }
             try await Task.sleep(for: .milliseconds(2))
         }
     }

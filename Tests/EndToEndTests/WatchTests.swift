@@ -1,0 +1,55 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Browsing while the provider changes", .timeLimit(.minutes(2)))
+struct WatchTests {
+    private func documents(_ text: String) -> Int { text.split(separator: "\n").count }
+
+    @Test(
+        "shows the list again when identities come and go, as JSON of a line each",
+        arguments: [SIGTERM, SIGINT])
+    func json(signal: Int32) async throws {
+        let simulation = try Simulation()
+        try await simulation.serve()
+        let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
+        try await watching.waitForOutput { documents($0) == 1 }
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await watching.waitForOutput { $0.contains("signature_") }
+        #expect(try await simulation.provider("clear", "--yes").status == 0)
+        try await watching.waitForOutput { text in
+            text.hasSuffix("\n") && !(text.split(separator: "\n").last?.contains("signature_") ?? true)
+        }
+        watching.signal(signal)
+        let run = try await watching.finish()
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let lists = try run.text.split(separator: "\n").map { line in
+            let document = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return try #require(document?["items"] as? [[String: Any]]).count
+        }
+        #expect(lists.count >= 3 && lists.first == lists.last)
+        #expect(lists.contains { $0 > lists[0] })
+    }
+
+    @Test("tells of an import too, and stays silent where nothing changed")
+    func changesOnly() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.serve()
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
+        try await watching.waitForOutput { documents($0) == 1 }
+        // Neither of these changes what is published.
+        try await simulation.consumer("import", item)
+        try await simulation.provider("password", "rotate")
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "device")
+        try await watching.waitForOutput { $0.contains("device_") }
+        watching.signal(SIGTERM)
+        let lines = try await watching.finish().text.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains("signature_") })
+        #expect(lines[0] != lines[1])
+    }
+}
