@@ -112,7 +112,7 @@ package struct Exporter: Sendable {
                 password: password, profile: profile
             ) { salts.octets($0) }
         } catch {
-            throw ProviderFailure(.serviceFailed, "the file cannot be made: \(error)")
+            throw ProviderFailure(error, during: "the file cannot be made")
         }
     }
 

@@ -12,7 +12,8 @@ extension ProviderStore {
         var random = SystemRandomNumberGenerator()
         try keychain.setPassword(
             ServicePassword.random(using: &random), service: ServicePassword.serviceAndAccount,
-            account: ServicePassword.serviceAndAccount, accessGroup: sharedGroup)
+            account: ServicePassword.serviceAndAccount, accessibility: Self.accessibility,
+            accessGroup: sharedGroup)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import DeviceSimulation
 package import Foundation
 package import KeySharing
 package import OpenSSL
@@ -5,6 +6,9 @@ package import ProviderConnection
 internal import Synchronization
 
 /// The provider app behind its connection: lists, exports, and hands out the password.
+///
+/// While the device's state keeps the key chain closed, content and password are refused, whatever of them is
+/// in memory; lists, which hold no secret, go on.
 package final class Provider: ProviderService {
     private let store: ProviderStore
     private let catalogue: Catalogue
@@ -61,13 +65,15 @@ package final class Provider: ProviderService {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
         }
+        try requireOpen()
         let snapshot = try snapshot()
         return try await exporter.content(
             of: parsed, in: snapshot, password: currentPassword.withLock { $0.password }, now: now())
     }
 
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
-        currentPassword.withLock { $0.password }
+        try requireOpen()
+        return currentPassword.withLock { $0.password }
     }
 
     /// Goes over to the service password as it is now, should another process have changed it. Every question
@@ -104,6 +110,7 @@ package final class Provider: ProviderService {
         guard !identities.isEmpty else {
             throw ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
         }
+        try requireOpen()
         var random = SystemRandomNumberGenerator()
         let password = usesEmptyPassword ? SecretBytes([]) : ServicePassword.legacy(using: &random)
         let content =
@@ -139,13 +146,25 @@ package final class Provider: ProviderService {
         return start..<start + min(max(limit, 1), count - start)
     }
 
+    private func requireOpen() throws(ProviderFailure) {
+        do {
+            try store.requireOpen()
+        } catch {
+            throw ProviderFailure(error, during: "the key chain cannot be read")
+        }
+    }
+
     private func snapshot() throws(ProviderFailure) -> CatalogueSnapshot {
         do {
             let snapshot = try catalogue.snapshot()
-            try refreshPassword(generation: snapshot.generation)
+            do {
+                try refreshPassword(generation: snapshot.generation)
+            } catch let error as KeychainError where error.code == .interactionNotAllowed {
+                // What is listed is no secret; the password is not handed out before this has succeeded.
+            }
             return snapshot
         } catch {
-            throw ProviderFailure(.serviceFailed, "the key chain cannot be read: \(error)")
+            throw ProviderFailure(error, during: "the key chain cannot be read")
         }
     }
 
@@ -160,6 +179,18 @@ package final class Provider: ProviderService {
         let snapshot = try snapshot()
         return Listing(snapshot, now: now()) { [exporter] identifier in
             exporter.knownSize(identifier, generation: snapshot.generation)
+        }
+    }
+}
+
+extension ProviderFailure {
+    /// What an error from below means for a consumer: refused where the device's state keeps the key chain
+    /// closed, and else a failure of the service.
+    init(_ error: any Error, during what: String) {
+        if let error = error as? KeychainError, error.code == .interactionNotAllowed {
+            self.init(.refused, error.reason + (error.hint.map { "; " + $0 } ?? ""))
+        } else {
+            self.init(.serviceFailed, "\(what): \(error)")
         }
     }
 }

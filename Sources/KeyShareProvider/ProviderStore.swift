@@ -80,12 +80,23 @@ package struct ProviderStore: Sendable {
     package func servicePassword() throws(KeychainError) -> SecretBytes {
         try keychain.createOrReadPassword(
             service: ServicePassword.serviceAndAccount, account: ServicePassword.serviceAndAccount,
-            accessGroup: sharedGroup
+            accessibility: Self.accessibility, accessGroup: sharedGroup
         ) {
             var random = SystemRandomNumberGenerator()
             return ServicePassword.random(using: &random)
         }
     }
+
+    /// Refuses while the device's state keeps keys and password closed.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed`.
+    func requireOpen() throws(KeychainError) {
+        try keychain.requireAvailable(Self.accessibility)
+    }
+
+    /// When keys and password can be used: a provider goes on while the device is locked, but has nothing to
+    /// give after a restart until the first unlock.
+    static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
     /// Empties the provider's key chain: identities, authorities and password.
     ///
@@ -289,7 +300,7 @@ extension NewIdentity {
         self.init(
             label: certificate.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
             applicationTag: IdentitySummary(certificate).tag, notBefore: certificate.notBefore,
-            accessibility: .afterFirstUnlockThisDeviceOnly, accessGroup: group)
+            accessibility: ProviderStore.accessibility, accessGroup: group)
     }
 }
 

@@ -32,14 +32,17 @@ package protocol ProviderService: Sendable {
 
     /// The bytes of an item that was granted. The server keeps them until the grant ends.
     ///
-    /// - Throws: `notAvailable` where it has gone since, `refused` where it is over a limit.
+    /// - Throws: `notAvailable` where it has gone since, `refused` where it is over a limit or the device keeps
+    ///   it closed.
     func content(of identifier: String) async throws(ProviderFailure) -> [UInt8]
 
     /// The password of an item that was granted.
     ///
-    /// Called on the event loop, once for each fetch: it must answer from memory and never wait.
+    /// Called on the event loop, once for each fetch: it must answer from memory, and look at no more than one
+    /// small file for whether it may.
     ///
-    /// - Throws: `notAvailable` where the item has gone since, `serviceFailed` where there is no password.
+    /// - Throws: `notAvailable` where the item has gone since, `refused` while the device keeps it closed,
+    ///   `serviceFailed` where there is no password.
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes
 
     /// Legacy: the rows for these types, in pages as `page(of:after:limit:)` has them.

@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Key sharing on a device that is locked and restarted")
+struct DeviceLockTests {
+    @Test("is refused before the first unlock, takes no key in while locked, and works again after")
+    func loop() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.serve()
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        // So that the running provider has everything in memory.
+        #expect(try await simulation.consumer("import", item).status == 0)
+        #expect(try await simulation.consumer("clear", "--yes").status == 0)
+
+        #expect(try await simulation.device("lock").status == 0)
+        let locked = try await simulation.consumer("import", item, "--json")
+        #expect(locked.status == 10)
+        #expect(try locked.failure()["code"] as? String == "errSecInteractionNotAllowed")
+        #expect(try locked.failure()["hint"] as? String == "unlock the device")
+
+        #expect(try await simulation.device("restart").status == 0)
+        let closed = try await simulation.consumer("import", item, "--json")
+        #expect(closed.status == 10)
+        #expect(try (closed.failure()["message"] as? String)?.contains("unlock the device") == true)
+        #expect(try await simulation.consumer("browse").status == 0)
+        #expect(
+            try await simulation.provider("export", item, "-o", simulation.scratch.path("x")).status == 10)
+        #expect(try await simulation.held().isEmpty)
+
+        #expect(try await simulation.device("unlock").status == 0)
+        #expect(try await simulation.consumer("import", item).status == 0)
+        #expect(try await simulation.held().count == 1)
+        #expect(try await simulation.stopServing().status == 0)
+    }
+
+    @Test("starts no provider before the first unlock, and says what would help")
+    func start() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.device("restart")
+        let run = try await simulation.provider("serve")
+        #expect(run.status == 10 && run.errors.contains("hint: unlock the device"))
+    }
+}
+
+extension CommandRun {
+    /// The error of the first result that has one, or of the document.
+    fileprivate func failure() throws -> [String: Any] {
+        let document = try json()
+        let errors = (document["results"] as? [[String: Any]] ?? []).compactMap {
+            $0["error"] as? [String: Any]
+        }
+        return try #require(errors.first ?? document["error"] as? [String: Any])
+    }
+}

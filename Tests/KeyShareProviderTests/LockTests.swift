@@ -1,0 +1,96 @@
+import DeviceSimulation
+import Foundation
+import KeyShareProvider
+import KeySharing
+import OpenSSL
+import ProviderConnection
+import TestSupport
+import Testing
+
+@Suite("A provider on a device that is locked or restarted")
+struct LockTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let store: ProviderStore
+    private let now = Date(timeIntervalSince1970: 1_790_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+        store = try ProviderStore(device)
+    }
+
+    /// A provider that has file and password of one identity in memory.
+    private func warmProvider() async throws -> (provider: Provider, label: String) {
+        var random = SystemRandomNumberGenerator()
+        let made = try await Provisioner(store).run(
+            ProvisioningRequest(
+                persons: [TestPerson(using: &random)], types: [.signature], generations: 1, algorithm: .p256,
+                date: now), from: .system)
+        let label = try #require(made.made.first?.label)
+        let provider = try Provider(store, profile: .modern, now: { [now] in now }, putOnPasteboard: { _ in })
+        _ = try await provider.content(of: label)
+        _ = try provider.password(for: label)
+        return (provider, label)
+    }
+
+    @Test("goes on while it is locked: keys and password are open after the first unlock")
+    func locked() async throws {
+        let (provider, label) = try await warmProvider()
+        try device.lock()
+        let bytes = try await provider.content(of: label)
+        let contents = try PKCS12.read(bytes, password: .text(try provider.password(for: label)))
+        #expect(contents.identities.count == 1)
+    }
+
+    @Test(
+        "refuses file, archive, legacy export and password until the first unlock, though it has them in memory"
+    )
+    func beforeFirstUnlock() async throws {
+        let (provider, label) = try await warmProvider()
+        let archive = try #require(
+            try await provider.page(of: Item.root, after: nil, limit: 100).items.first { $0.kind == .zip })
+        let row = try #require(
+            try await provider.present(["com.rsa.pkcs-12"], after: nil, limit: 10).items.first)
+        let bytes = try await provider.content(of: label)
+        let password = try provider.password(for: label)
+        for _ in 0..<2 {
+            try device.restart()
+            let refused = ProviderFailure(.refused, "")
+            let error = #expect(throws: refused) { try provider.password(for: label) }
+            #expect(error?.message.contains("not unlocked since it started") == true)
+            #expect(error?.message.contains("unlock the device") == true)
+            await #expect(throws: refused) { try await provider.content(of: label) }
+            await #expect(throws: refused) { try await provider.content(of: archive.identifier) }
+            await #expect(throws: refused) {
+                try await provider.choose(row.identifier, types: ["com.rsa.pkcs-12"])
+            }
+            // What is known of an item besides its secrets may be seen.
+            #expect(try await provider.item(label).identifier == label)
+
+            try device.unlock()
+            #expect(try provider.password(for: label) == password)
+            #expect(try await provider.content(of: label) == bytes)
+        }
+    }
+
+    @Test("lists on after its key chain was emptied before the first unlock, and has a new password after it")
+    func emptiedWhileClosed() async throws {
+        let (provider, label) = try await warmProvider()
+        let password = try provider.password(for: label)
+        try device.restart()
+        #expect(try store.removeAll() > 0)
+        #expect(throws: Never.self) { try store.identities() }
+        await #expect(throws: ProviderFailure(.notAvailable, "")) { try await provider.item(label) }
+        try device.unlock()
+        _ = try await provider.page(of: Item.root, after: nil, limit: 100)
+        #expect(try provider.password(for: label) != password)
+    }
+
+    @Test("says that the state is damaged rather than hand anything out")
+    func damagedState() async throws {
+        let (provider, label) = try await warmProvider()
+        _ = try scratch.write(Array("half-open\n".utf8), as: "device/state")
+        #expect(throws: ProviderFailure(.serviceFailed, "")) { try provider.password(for: label) }
+    }
+}
