@@ -16,6 +16,7 @@ package enum CommandMain {
     package static func run(_ root: any ParsableCommand.Type) async -> Never {
         // A reader that goes away is an error of writing, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        occupyStandardDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             var command = try root.parseAsRoot(arguments)
@@ -37,21 +38,26 @@ package enum CommandMain {
         let name = root.configuration.commandName ?? root._commandName
         if root.exitCode(for: error) == .success {
             // Help, version and completion scripts are data that was asked for.
-            print(root.fullMessage(for: error))
-            return ExitStatus.success.rawValue
+            do throws(CommandFailure) {
+                let console = Console(isJSON: false, verbosity: .normal, environment: [:])
+                try console.write(Data((root.fullMessage(for: error) + "\n").utf8))
+                return ExitStatus.success.rawValue
+            } catch {
+                Console.failure(error, of: name)
+                return error.status.rawValue
+            }
         }
         let failure: CommandFailure
         if let reported = error as? ReportedFailure {
             return reported.failure.status.rawValue
         } else if isParserError(error, of: root) {
-            let asked = arguments.prefix { !$0.hasPrefix("-") }.prefix(1).joined()
-            let help = "\(name)\(isSubcommand(asked, of: root) ? " \(asked)" : "") --help"
-            failure = CommandFailure(.usage, root.message(for: error), hint: "see \(help)")
+            let asked = subcommands(in: arguments, of: root).map { " " + $0 }.joined()
+            failure = CommandFailure(.usage, root.message(for: error), hint: "see \(name)\(asked) --help")
         } else {
             failure = CommandFailure(error)
         }
         Console.failure(failure, of: name)
-        if arguments.contains("--json") {
+        if arguments.prefix(while: { $0 != "--" }).contains("--json") {
             let console = Console(isJSON: true, verbosity: .quiet, environment: [:])
             try? console.document(FailureDocument(error: .init(failure)))
         }
@@ -62,8 +68,24 @@ package enum CommandMain {
         !(error is any CommandReportable) && root.exitCode(for: error) == .validationFailure
     }
 
-    private static func isSubcommand(_ name: String, of root: any ParsableCommand.Type) -> Bool {
-        root.configuration.subcommands.contains { $0._commandName == name }
+    /// The names of the subcommands that the arguments begin with.
+    private static func subcommands(in arguments: [String], of root: any ParsableCommand.Type) -> [String] {
+        guard let name = arguments.first,
+            let subcommand = root.configuration.subcommands.first(where: { $0._commandName == name })
+        else { return [] }
+        return [name] + subcommands(in: Array(arguments.dropFirst()), of: subcommand)
+    }
+
+    /// Opens what stands for nothing on the standard descriptors that are closed, lest the first file to be
+    /// opened gets one of them and the command's text with it.
+    private static func occupyStandardDescriptors() {
+        while true {
+            let descriptor = unsafe open("/dev/null", O_RDWR)
+            guard (0...STDERR_FILENO).contains(descriptor) else {
+                if descriptor > STDERR_FILENO { close(descriptor) }
+                return
+            }
+        }
     }
 }
 

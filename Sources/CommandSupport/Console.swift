@@ -15,7 +15,7 @@ package struct Console: Sendable {
     package let verbosity: Verbosity
     /// Whether text may be coloured: standard output is a terminal and `NO_COLOR` is not set.
     package let hasColor: Bool
-    /// Whether progress may be shown: standard error is a terminal that nobody asked to be quiet.
+    /// Whether progress may be shown: both outputs are terminals, and nobody asked to be quiet.
     package let hasProgress: Bool
 
     package init(isJSON: Bool, verbosity: Verbosity, environment: [String: String]) {
@@ -23,14 +23,15 @@ package struct Console: Sendable {
         self.verbosity = verbosity
         let plain = !(environment["NO_COLOR"] ?? "").isEmpty
         hasColor = !plain && isatty(STDOUT_FILENO) == 1
-        hasProgress = !plain && verbosity > .quiet && isatty(STDERR_FILENO) == 1
+        hasProgress =
+            !plain && verbosity > .quiet && isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
     }
 
     /// Writes a line of data.
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func data(_ line: String) throws(CommandFailure) {
-        try write(Data((line + "\n").utf8))
+        try write(Data((line.escapingControls + "\n").utf8))
     }
 
     /// Writes raw bytes of data, such as a file.
@@ -40,8 +41,11 @@ package struct Console: Sendable {
         do {
             try FileHandle.standardOutput.write(contentsOf: bytes)
         } catch {
+            // The system's own word, which Foundation hides behind a number of its own.
+            let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            let reason = underlying.map { unsafe String(cString: strerror(Int32($0.code))) }
             throw CommandFailure(
-                .inputOutput, "cannot write to standard output: \(error.localizedDescription)")
+                .inputOutput, "cannot write to standard output: \(reason ?? error.localizedDescription)")
         }
     }
 
@@ -74,17 +78,25 @@ package struct Console: Sendable {
     /// A status line that is overwritten by the next one; nothing where progress is off.
     package func progress(_ line: String?) {
         guard hasProgress else { return }
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(line ?? "")".utf8))
+        Self.say("\r\u{1B}[K\(line ?? "")")
     }
 
-    /// Dimmed text, where colour is on.
-    package func dimmed(_ text: String) -> String {
-        hasColor ? "\u{1B}[2m\(text)\u{1B}[0m" : text
+    /// Writes a line of data, dimmed where colour is on.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func dimmed(_ line: String) throws(CommandFailure) {
+        guard hasColor else { return try data(line) }
+        try write(Data("\u{1B}[2m\(line.escapingControls)\u{1B}[0m\n".utf8))
     }
 
     /// Writes a line to standard error whatever the verbosity; for failures.
     package static func standardError(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        say(line.escapingControls + "\n")
+    }
+
+    /// Writes to standard error as it is, such as a question; where that is closed or full nobody can be told.
+    package static func say(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
     /// Says what went wrong and what to do, whatever the verbosity.
@@ -110,5 +122,24 @@ extension Date {
     /// ISO 8601 in UTC to the second, as every output shows times.
     package var utcText: String {
         formatted(.iso8601)
+    }
+}
+
+extension String {
+    /// The text with control characters spelled out, so that what a file or peer says cannot steer a terminal;
+    /// line feeds stay, for text of several lines.
+    var escapingControls: String {
+        guard unicodeScalars.contains(where: \.isUnwanted) else { return self }
+        return unicodeScalars.map { scalar in
+            scalar.isUnwanted ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+        }.joined()
+    }
+}
+
+extension Unicode.Scalar {
+    /// A control character other than line feed, or one that changes the direction of text.
+    fileprivate var isUnwanted: Bool {
+        (properties.generalCategory == .control && self != "\n")
+            || ("\u{202A}"..."\u{202E}").contains(self) || ("\u{2066}"..."\u{2069}").contains(self)
     }
 }

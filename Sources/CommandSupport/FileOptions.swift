@@ -58,7 +58,7 @@ package struct ConfirmationOptions: ParsableArguments {
             throw CommandFailure(
                 .refused, code: "not-confirmed", "nobody is there to confirm this", hint: "add --yes")
         }
-        FileHandle.standardError.write(Data("\(question) [y/N] ".utf8))
+        Console.say("\(question) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else {
             throw CommandFailure(.refused, code: "not-confirmed", "nothing was done")

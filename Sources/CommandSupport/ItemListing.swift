@@ -74,11 +74,15 @@ extension Console {
                     + [String(row.created.utcText.prefix(10))] + (showsIdentifiers ? [row.identifier] : []))
         }
         for line in table.text.split(separator: "\n") {
-            try data(isConsumer && line.hasPrefix("-") ? dimmed(String(line)) : String(line))
+            if isConsumer, line.hasPrefix("-") {
+                try dimmed(String(line))
+            } else {
+                try data(String(line))
+            }
         }
     }
 
-    /// Writes text that may be empty, line by line.
+    /// Writes text of several lines; nothing where it is empty.
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func lines(_ text: String) throws(CommandFailure) {

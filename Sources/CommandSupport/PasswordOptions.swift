@@ -27,7 +27,7 @@ package struct PasswordOptions: ParsableArguments {
     /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
     package func password() throws(CommandFailure) -> SecretBytes? {
         if let passwordFile {
-            return try Self.firstLine(of: try InputFile.read(passwordFile, limit: Self.limit))
+            return try InputFile.firstLine(passwordFile, limit: Self.limit)
         }
         if let passwordEnv {
             guard let value = unsafe getenv(passwordEnv) else {
@@ -37,49 +37,52 @@ package struct PasswordOptions: ParsableArguments {
             return unsafe SecretBytes(bytes)
         }
         if passwordStdin {
-            return try Self.firstLine(of: try InputFile.read("-", limit: Self.limit))
+            return try InputFile.firstLine("-", limit: Self.limit)
         }
         return nil
     }
 
-    /// Asks on the terminal without echo; nil where standard input is no terminal.
+    /// Asks on the terminal without echo; nil where standard input is no terminal, or its end comes first.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         var silent = settings
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        FileHandle.standardError.write(Data("\(question): ".utf8))
+        // Signals are read as characters too: one that ended the process would leave the terminal silent.
+        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        Console.say("\(question): ")
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        defer {
-            unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
-            FileHandle.standardError.write(Data("\n".utf8))
-        }
-        return try? unsafe SecretBytes(capacity: limit) { buffer throws(CommandFailure) in
+        var end = PromptEnd.line
+        let answer = try? unsafe SecretBytes(capacity: limit) { buffer throws(CommandFailure) in
             var count = 0
             while count < buffer.count {
-                guard unsafe read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1) == 1,
-                    unsafe buffer[count] != UInt8(ascii: "\n")
-                else { break }
+                let got = unsafe read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1)
+                if got < 0 && errno == EINTR { continue }
+                if got != 1 {
+                    end = count == 0 ? .nothing : .line
+                    break
+                }
+                if unsafe buffer[count] == UInt8(ascii: "\n") { break }
+                if unsafe buffer[count] == Self.interruptCharacter {
+                    end = .interrupted
+                    break
+                }
                 count += 1
             }
             return count
         }
+        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        Console.say("\n")
+        if end == .interrupted { raise(SIGINT) }
+        return end == .line ? answer : nil
     }
+
+    private enum PromptEnd { case line, nothing, interrupted }
+
+    /// What Ctrl-C types.
+    private static let interruptCharacter: UInt8 = 3
 
     private static let limit = 4096
-
-    /// The bytes without one trailing newline; the buffer they came from is wiped.
-    private static func firstLine(of input: [UInt8]) throws(CommandFailure) -> SecretBytes {
-        var input = input
-        defer { for index in input.indices { input[index] = 0 } }
-        var end = input.count
-        if end > 0, input[end - 1] == UInt8(ascii: "\n") {
-            end -= 1
-            if end > 0, input[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        }
-        return SecretBytes(input[..<end])
-    }
 }
 
 /// Files that users name on the command line.
@@ -104,6 +107,35 @@ package enum InputFile {
                 throw CommandFailure(
                     .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
             }
+        }
+    }
+
+    /// The bytes of a small file, or of standard input for `-`, without one trailing newline; never in memory
+    /// that is not wiped.
+    ///
+    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger than `limit`.
+    static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if path != "-" { close(descriptor) } }
+        return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
+            var count = 0
+            while count < buffer.count {
+                let got = unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                if got < 0 && errno == EINTR { continue }
+                guard got >= 0 else { throw unreadable(path) }
+                if got == 0 { break }
+                count += got
+            }
+            if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\n") {
+                count -= 1
+                if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+            }
+            guard count <= limit else {
+                throw CommandFailure(
+                    .refused, code: "too-large", "the password in \(path) is longer than \(limit) bytes")
+            }
+            return count
         }
     }
 

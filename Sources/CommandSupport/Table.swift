@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TextTable
 
 /// A plain text table: a heading, then a row for each value.
@@ -20,7 +21,8 @@ package struct Table {
 
     /// Adds a row; a cell for each heading.
     package mutating func append(_ cells: [String]) {
-        rows.append(cells)
+        // A line feed in a cell would start a row of its own.
+        rows.append(cells.map { $0.escapingControls.replacingOccurrences(of: "\n", with: "\\n") })
     }
 
     /// The table without trailing white space; empty where there is no row.

@@ -78,7 +78,11 @@ struct Explain: AsyncParsableCommand {
             let folder = decision.item.map { $0.parent == Item.root ? "" : $0.parent + "/" } ?? ""
             let name = folder + (decision.item?.filename ?? decision.identifier)
             let line = "\(decision.state.rawValue)  \(name)  [\(decision.reason.rawValue)]"
-            try console.data(decision.isEnabled ? line : console.dimmed(line))
+            if decision.isEnabled {
+                try console.data(line)
+            } else {
+                try console.dimmed(line)
+            }
             try console.data("    \(decision.message)")
             if !decision.missing.isEmpty {
                 try console.data("    to change that: --uti " + decision.missing.joined(separator: " --uti "))

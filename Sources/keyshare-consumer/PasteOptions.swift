@@ -30,7 +30,7 @@ struct PasteOptions: ParsableArguments {
                 hint: "add --allow-paste or --deny-paste")
         }
         let question = "\(request.reader) would like to paste from \(request.owner). Allow? [y/N] "
-        FileHandle.standardError.write(Data(question.utf8))
+        Console.say(question)
         return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
     }
 }
