@@ -24,14 +24,18 @@ package struct Classify: ParsableCommand {
 
     package init() {}
 
+    package func validate() throws {
+        try password.validate(files: files)
+    }
+
     package func run() throws {
         let console = output.console
-        var given = try password.password()
+        var passwords = PasswordAttempts(given: try password.password())
         var rows: [ClassificationDocument.Row] = []
         var failures: [CommandFailure] = []
         for file in files {
             do {
-                rows += try certificates(in: file, &given).map { ClassificationDocument.Row(file, $0) }
+                rows += try certificates(in: file, &passwords).map { ClassificationDocument.Row(file, $0) }
             } catch {
                 let failure = CommandFailure(error)
                 Console.failure(
@@ -51,13 +55,13 @@ package struct Classify: ParsableCommand {
         if let first = failures.first { throw ReportedFailure(first) }
     }
 
-    private func certificates(in file: String, _ password: inout SecretBytes?) throws -> [Certificate] {
+    private func certificates(in file: String, _ passwords: inout PasswordAttempts) throws -> [Certificate] {
         let bytes = try InputFile.read(file, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
         if bytes.contains(UInt8(ascii: "-")), let certificates = try? Certificate.pem(bytes) {
             return certificates
         }
         if let certificate = try? Certificate(der: bytes) { return [certificate] }
-        let contents = try reading.open(bytes, password: &password, named: file)
+        let contents = try reading.open(bytes, with: &passwords, named: file)
         let certificates = contents.identities.map(\.certificate) + contents.certificates
         guard !certificates.isEmpty else {
             throw CommandFailure(.noSuchItem, code: "no-certificate", "there is no certificate in it")

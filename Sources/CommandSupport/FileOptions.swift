@@ -13,13 +13,14 @@ package struct DestinationOptions: ParsableArguments {
 
     package init() {}
 
-    /// Writes to the file whole or not at all, mode 0600; or to standard output, though not binary data to a
-    /// terminal.
+    /// Writes to the file whole or not at all, mode 0600; to what is there and no regular file, such as a pipe,
+    /// as it is; or to standard output, though not binary data to a terminal.
     ///
-    /// - Throws: `CommandFailure` 64 for binary data on a terminal, 74 for standard output; `DeviceError`.
+    /// - Throws: `CommandFailure`: 64 for binary data on a terminal, 73 where no file can be made, 74 where the
+    ///   bytes are not taken.
     package func write(_ bytes: [UInt8], _ console: Console, isBinary: Bool = false) throws {
         if let output, output != "-" {
-            try AtomicFile.write(bytes, to: output)
+            try Self.write(bytes, to: output)
             console.note("wrote \(bytes.count) bytes to \(output)")
             return
         }
@@ -29,6 +30,29 @@ package struct DestinationOptions: ParsableArguments {
                 hint: "name a file with -o, or -o - to insist")
         }
         try console.write(Data(bytes))
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+        // What a link leads to is meant, not the link.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
+        if let type, type != .typeRegular, type != .typeDirectory {
+            do {
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
+                try handle.write(contentsOf: Data(bytes))
+                try handle.close()
+            } catch {
+                throw CommandFailure(.inputOutput, "cannot write to \(path): \(error.localizedDescription)")
+            }
+            return
+        }
+        do throws(DeviceError) {
+            try AtomicFile.write(bytes, to: target)
+        } catch {
+            let failure = error.commandFailure
+            throw CommandFailure(
+                failure.status, code: failure.code, failure.message, hint: "name another file with -o")
+        }
     }
 
     /// Insists on a file, for commands whose standard output is taken by a JSON document.
@@ -123,6 +147,13 @@ package struct ReadingOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
+        try Self.validate(maxBags: maxBags)
+    }
+
+    /// Checks a number of bags.
+    ///
+    /// - Throws: `ValidationError` for one that no file can be held to.
+    package static func validate(maxBags: Int?) throws {
         if let maxBags, !(1...100_000).contains(maxBags) {
             throw ValidationError("--max-bags takes a number from 1 to 100000")
         }
@@ -135,23 +166,60 @@ package struct ReadingOptions: ParsableArguments {
         return limits
     }
 
-    /// Opens one file; where no password is given and the file wants one, the terminal is asked once, and
-    /// the answer is kept for the files that follow.
+    /// Opens one file under the passwords there are.
     ///
     /// - Throws: `PKCS12Error`.
     package func open(
-        _ bytes: [UInt8], password: inout SecretBytes?, named name: String
+        _ bytes: [UInt8], with passwords: inout PasswordAttempts, named name: String
     ) throws -> PKCS12Contents {
-        func read(_ password: SecretBytes?) throws -> PKCS12Contents {
+        try passwords.open(name) { password in
             try PKCS12.read(
                 bytes, password: password.map { .text($0) }, limits: limits, allowNoMAC: allowNoMac)
         }
+    }
+}
+
+/// The passwords to try on one file after another: the one that was given, or else none and the empty one, then
+/// what the user answered for an earlier file, then what the user answers now.
+package struct PasswordAttempts {
+    /// The password of the options; where there is one no other is tried.
+    package let given: SecretBytes?
+    /// An answer that opened something.
+    package private(set) var answer: SecretBytes?
+
+    package init(given: SecretBytes?) {
+        self.given = given
+    }
+
+    /// What `attempt` makes of the first password that is not wrong.
+    ///
+    /// - Parameter name: what the user is asked the password of.
+    /// - Throws: what `attempt` throws for the last password there is.
+    package mutating func open<Result>(
+        _ name: String, _ attempt: (SecretBytes?) throws -> Result
+    ) throws -> Result {
+        func isWrong(_ error: any Error) -> Bool { (error as? PKCS12Error)?.code == .wrongPassword }
         do {
-            return try read(password)
-        } catch let error as PKCS12Error where error.code == .wrongPassword && password == nil {
-            guard let answer = PasswordOptions.prompt("Password of \(name)") else { throw error }
-            password = answer
-            return try read(answer)
+            return try attempt(given)
+        } catch  where isWrong(error) && given == nil {
+            if let answer, let result = try? attempt(answer) { return result }
+            guard let typed = PasswordOptions.prompt("Password of \(name)") else { throw error }
+            let result = try attempt(typed)
+            answer = typed
+            return result
         }
+    }
+
+    /// The next password to try where no exception tells, in the order of ``open(_:_:)``: the earlier answer
+    /// first, then the user's.
+    package func next(after tried: Int, for name: String) -> SecretBytes? {
+        guard given == nil else { return nil }
+        if tried == 0, let answer { return answer }
+        return tried < 2 ? PasswordOptions.prompt("Password of \(name)") : nil
+    }
+
+    /// Keeps an answer that opened something.
+    package mutating func keep(_ password: SecretBytes) {
+        answer = password
     }
 }

@@ -22,6 +22,18 @@ package struct PasswordOptions: ParsableArguments {
         if given > 1 { throw ValidationError("give the password in one way only") }
     }
 
+    /// Whether any of the options was given.
+    package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
+
+    /// Makes sure that standard input is asked for one thing only.
+    ///
+    /// - Throws: `ValidationError` where several want it.
+    package func validate(files: [String]) throws {
+        if files.count(where: { $0 == "-" }) + (passwordStdin || passwordFile == "-" ? 1 : 0) > 1 {
+            throw ValidationError("standard input can be only one thing at a time")
+        }
+    }
+
     /// The password the options name, or nil where they name none.
     ///
     /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
@@ -89,8 +101,12 @@ package struct PasswordOptions: ParsableArguments {
 package enum InputFile {
     /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
     ///
+    /// - Parameter cutsOff: whether a larger file gives somewhat more than `limit` bytes and is no error, for
+    ///   who tells the size's verdict by itself.
     /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger.
-    package static func read(_ path: String, limit: Int) throws(CommandFailure) -> [UInt8] {
+    package static func read(
+        _ path: String, limit: Int, cutsOff: Bool = false
+    ) throws(CommandFailure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }
         defer { if path != "-" { close(descriptor) } }
@@ -104,6 +120,7 @@ package enum InputFile {
             if count == 0 { return contents }
             contents += buffer[..<count]
             guard contents.count <= limit else {
+                if cutsOff { return contents }
                 throw CommandFailure(
                     .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
             }
@@ -121,7 +138,8 @@ package enum InputFile {
         return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
             var count = 0
             while count < buffer.count {
-                let got = unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                let got = unsafe Glibc.read(
+                    descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
                 if got < 0 && errno == EINTR { continue }
                 guard got >= 0 else { throw unreadable(path) }
                 if got == 0 { break }

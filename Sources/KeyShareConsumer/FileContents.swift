@@ -26,6 +26,13 @@ package struct FileReader: Sendable {
         self.allowsMissingMAC = allowsMissingMAC
     }
 
+    /// The same reader with this password.
+    func with(_ password: SecretBytes?) -> FileReader {
+        var reader = self
+        reader.password = password.map { .text($0) }
+        return reader
+    }
+
     /// The most bytes worth reading from disk: an archive may be this large, a PKCS #12 file less.
     package static let largestFile = ZipLimits.standard.archiveSize
 

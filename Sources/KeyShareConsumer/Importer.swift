@@ -49,8 +49,11 @@ package struct Importer: Sendable {
     /// Imports a picked item: starts accessing it, picks its password service by name, fetches the password,
     /// reads the item, imports, and stops accessing on every path.
     ///
+    /// - Parameter reader: how much is taken of what the provider hands over; its password does not matter.
     /// - Returns: a result for each identity and each failure; never empty.
-    package func importItem(_ item: Item, from client: ProviderClient) async -> [ImportResult] {
+    package func importItem(
+        _ item: Item, from client: ProviderClient, with reader: FileReader = FileReader(password: nil)
+    ) async -> [ImportResult] {
         let fetched: (bytes: [UInt8], password: SecretBytes)
         do {
             fetched = try await client.fetch(item)
@@ -58,7 +61,7 @@ package struct Importer: Sendable {
             return [ImportResult(item: item.identifier, entry: nil, outcome: .failed(error))]
         }
         let results = await importFile(
-            fetched.bytes, named: item.identifier, with: FileReader(password: .text(fetched.password)))
+            fetched.bytes, named: item.identifier, with: reader.with(fetched.password))
         return fetched.password.isEmpty ? results.map(Self.blamingService) : results
     }
 
@@ -104,7 +107,7 @@ package struct Importer: Sendable {
                     identities.append(identity)
                     add(.imported(IdentitySummary(identity.certificate)))
                 }
-                for error in Self.problems(of: contents) { add(.failed(error)) }
+                for error in contents.obstacles { add(.failed(error)) }
             }
         }
         for (place, stored) in zip(places, try store.add(identities)) {
@@ -119,22 +122,5 @@ package struct Importer: Sendable {
             results[place] = ImportResult(item: name, entry: results[place].entry, outcome: outcome)
         }
         return results
-    }
-
-    /// What could not be imported of a file that opened: keys that are not their certificate's or stay closed,
-    /// and files without any identity.
-    private static func problems(of contents: PKCS12Contents) -> [PKCS12Error] {
-        guard !contents.identities.isEmpty else {
-            do {
-                _ = try contents.requireIdentities()
-                return []
-            } catch {
-                return [error]
-            }
-        }
-        return contents.mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) }
-            + contents.lockedKeys.map { _ in
-                PKCS12Error(.wrongPassword, reason: "a private key is under a password of its own")
-            }
     }
 }

@@ -8,21 +8,25 @@ package import ProviderConnection
 /// pasteboard, or from the user where the pasteboard holds none.
 package struct LegacyImport: Sendable {
     private let importer: Importer
+    private let reader: FileReader
     private let pasteboard: Pasteboard
     private let now: @Sendable () -> Date
     private let consent: @Sendable (PasteboardRequest) throws -> Bool
     private let askUser: @Sendable (Item) throws -> SecretBytes?
 
     /// - Parameters:
+    ///   - reader: how much is taken of what the provider hands over; its password does not matter.
     ///   - now: the device's clock, which the pasteboard's expiry goes by.
     ///   - consent: whether the user lets the consumer read the pasteboard.
     ///   - askUser: the password of an item, from the user; nil where the user gives none.
     package init(
-        _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
+        _ importer: Importer, reader: FileReader = FileReader(password: nil), pasteboard: Pasteboard,
+        now: @escaping @Sendable () -> Date,
         consent: @escaping @Sendable (PasteboardRequest) throws -> Bool,
         askUser: @escaping @Sendable (Item) throws -> SecretBytes?
     ) {
         self.importer = importer
+        self.reader = reader
         self.pasteboard = pasteboard
         self.now = now
         self.consent = consent
@@ -44,8 +48,7 @@ package struct LegacyImport: Sendable {
             let export = try await client.choose(row.identifier, types: request.identifiers)
             let bytes = try await content(of: export, from: client)
             let (password, isFromPasteboard) = try password(for: row)
-            let reader = FileReader(password: password.map { .text($0) })
-            let results = await importer.importFile(bytes, named: row.identifier, with: reader)
+            let results = await importer.importFile(bytes, named: row.identifier, with: reader.with(password))
             return isFromPasteboard ? results.map(Self.blamingPasteboard) : results
         } catch {
             return [ImportResult(item: name, entry: nil, outcome: .failed(error))]

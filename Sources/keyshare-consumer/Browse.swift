@@ -125,8 +125,9 @@ struct Browse: AsyncParsableCommand {
     ) async throws {
         let item = try await picker.find(name)
         let preview = try await Preview(item, from: client)
+        let failure = preview.files.lazy.compactMap(\.error).first.map { CommandFailure($0) }
         if output.json {
-            try console.document(DetailsDocument(item: item, preview: preview))
+            try console.document(DetailsDocument(item: item, preview: preview, failure: failure))
         } else {
             try console.data("\(item.filename)  (\(item.contentType))")
             for file in preview.files {
@@ -137,6 +138,10 @@ struct Browse: AsyncParsableCommand {
                     try console.data("  cannot be read: \(failure.message)")
                 }
             }
+        }
+        if let failure {
+            Console.failure(failure)
+            throw ReportedFailure(failure)
         }
     }
 }
@@ -150,8 +155,10 @@ private struct DetailsDocument: Encodable {
 
     let item: ItemListingDocument.Row
     let entries: [Entry]
+    let error: FailureDocument.Body?
 
-    init(item: Item, preview: Preview) {
+    init(item: Item, preview: Preview, failure: CommandFailure?) {
+        error = failure.map(FailureDocument.Body.init)
         self.item = ItemListingDocument.Row(item)
         entries = preview.files.map { file in
             Entry(

@@ -49,6 +49,14 @@ struct Import: AsyncParsableCommand {
             throw ValidationError(
                 items.isEmpty ? "name an item, or a file with --file" : "items and --file exclude each other")
         }
+        try password.validate(files: file)
+        if !file.isEmpty, !request.uti.isEmpty || paste.allowPaste || paste.denyPaste {
+            throw ValidationError("types and the pasteboard have no part in --file")
+        }
+        if !items.isEmpty, request.mechanism == .keySharing2025, password.isGiven {
+            throw ValidationError(
+                "the password of an item comes from the provider; the options are for --file and legacy")
+        }
     }
 
     func run() async throws {
@@ -70,6 +78,8 @@ struct Import: AsyncParsableCommand {
         return try await ProviderClient.withConnection(path: try self.device.socketPath(of: device)) {
             client in
             let picker = DocumentPicker(client, request: request)
+            let reader = FileReader(
+                password: nil, limits: reading.limits, allowsMissingMAC: reading.allowNoMac)
             var results: [ImportResult] = []
             for name in items {
                 if let legacy {
@@ -77,7 +87,8 @@ struct Import: AsyncParsableCommand {
                     continue
                 }
                 do {
-                    results += await importer.importItem(try await picker.pick(name), from: client)
+                    results += await importer.importItem(
+                        try await picker.pick(name), from: client, with: reader)
                 } catch {
                     results.append(ImportResult(item: name, entry: nil, outcome: .failed(error)))
                 }
@@ -88,20 +99,22 @@ struct Import: AsyncParsableCommand {
 
     private func legacyImport(_ importer: Importer, _ device: Device) throws -> LegacyImport {
         let given = try password.password()
+        let reader = FileReader(password: nil, limits: reading.limits, allowsMissingMAC: reading.allowNoMac)
         return LegacyImport(
-            importer, pasteboard: try Pasteboard(device: device), now: { Date() }, consent: paste.consent(to:)
+            importer, reader: reader, pasteboard: try Pasteboard(device: device), now: { Date() },
+            consent: paste.consent(to:)
         ) { item in
             given ?? PasswordOptions.prompt("Password of \(item.filename)")
         }
     }
 
     private func importFiles(with importer: Importer) async throws -> [ImportResult] {
-        var given = try password.password()
+        var passwords = PasswordAttempts(given: try password.password())
         var results: [ImportResult] = []
         for path in file {
             do {
                 let bytes = try InputFile.read(path, limit: FileReader.largestFile)
-                results += await importFile(bytes, path, &given, importer)
+                results += await importFile(bytes, path, &passwords, importer)
             } catch {
                 results.append(ImportResult(item: path, entry: nil, outcome: .failed(error)))
             }
@@ -109,9 +122,10 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// Asks the terminal once where no password was given and the file wants one.
+    /// Imports a file under one password after another, until none is wrong or there is no other; what an
+    /// earlier one opened stays imported.
     private func importFile(
-        _ bytes: [UInt8], _ path: String, _ password: inout SecretBytes?, _ importer: Importer
+        _ bytes: [UInt8], _ path: String, _ passwords: inout PasswordAttempts, _ importer: Importer
     ) async -> [ImportResult] {
         func attempt(_ password: SecretBytes?) async -> [ImportResult] {
             let reader = FileReader(
@@ -119,14 +133,20 @@ struct Import: AsyncParsableCommand {
                 allowsMissingMAC: reading.allowNoMac)
             return await importer.importFile(bytes, named: path, with: reader)
         }
-        let results = await attempt(password)
-        let wantsPassword = results.contains { ($0.error as? PKCS12Error)?.code == .wrongPassword }
-        guard password == nil, wantsPassword, let answer = PasswordOptions.prompt("Password of \(path)")
-        else {
-            return results
+        func isWrong(_ result: ImportResult) -> Bool {
+            (result.error as? PKCS12Error)?.code == .wrongPassword
         }
-        password = answer
-        return await attempt(answer)
+        var results = await attempt(passwords.given)
+        var tried = 0
+        while results.contains(where: isWrong), let password = passwords.next(after: tried, for: path) {
+            tried += passwords.answer == password ? 1 : 2
+            let again = await attempt(password)
+            if again.contains(where: { $0.identity != nil }) { passwords.keep(password) }
+            results = results.flatMap { result in
+                isWrong(result) ? again.filter { $0.entry == result.entry } : [result]
+            }
+        }
+        return results
     }
 
     private func report(_ results: [ImportResult], _ console: Console) throws {
@@ -149,8 +169,11 @@ struct Import: AsyncParsableCommand {
                 .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
                 hint: "what did arrive was kept; keyshare-consumer explain says why the rest did not")
         if failure == nil { failure = incomplete }
-        try ImportDocument(results: rows, failure: failure, missing: missing.map(\.description))
-            .write(to: console, json: output.json)
+        try ImportDocument(
+            results: rows, failure: failure,
+            missing: require.isEmpty ? nil : missing.map(\.description)
+        )
+        .write(to: console, json: output.json)
         if let incomplete { Console.failure(incomplete) }
         if let failure { throw ReportedFailure(failure) }
     }
@@ -169,7 +192,8 @@ struct Requirement: CustomStringConvertible {
     static func list(_ text: String) throws -> [Requirement] {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             let words = part.split(separator: ":", omittingEmptySubsequences: false)
-            guard let type = words.first.flatMap({ CredentialType(rawValue: String($0)) }), words.count <= 2,
+            guard let type = words.first.flatMap({ CredentialType(rawValue: String($0)) }), type != .multi,
+                words.count <= 2,
                 let count = words.count == 2 ? Int(words[1]) : 1, count > 0
             else {
                 throw ValidationError(
@@ -181,7 +205,12 @@ struct Requirement: CustomStringConvertible {
 
     /// The requirements that the identities that arrived do not meet, with the number that is missing.
     static func missing(_ requirements: [[Requirement]], in arrived: [IdentitySummary]) -> [Requirement] {
-        requirements.flatMap(\.self).compactMap { requirement in
+        let most = Dictionary(grouping: requirements.flatMap(\.self), by: \.type).mapValues {
+            $0.map(\.count).max() ?? 1
+        }
+        return CredentialType.allCases.compactMap { type in
+            most[type].map { Requirement(type: type, count: $0) }
+        }.compactMap { requirement in
             let labels = Set(arrived.filter { $0.type(.keySharing2025) == requirement.type }.map(\.label))
             let lacking = requirement.count - labels.count
             return lacking > 0 ? Requirement(type: requirement.type, count: lacking) : nil

@@ -25,11 +25,16 @@ struct Inspect: ParsableCommand {
     @Option(help: ArgumentHelp("The most bags the file may hold (default: 64).", valueName: "n"))
     var maxBags: Int?
 
+    func validate() throws {
+        try password.validate(files: [file])
+        try ReadingOptions.validate(maxBags: maxBags)
+    }
+
     func run() throws {
         let console = output.console
         var limits = PKCS12Limits.standard
         if let maxBags { limits.bags = maxBags }
-        let bytes = try InputFile.read(file, limit: 4 * limits.fileSize)
+        let bytes = try InputFile.read(file, limit: 2 * limits.fileSize, cutsOff: true)
         let given = try password.password()
         var report = PKCS12.inspect(bytes, password: given.map { .text($0) }, limits: limits)
         if report.verdict == .wrongPassword, given == nil,

@@ -49,6 +49,7 @@ struct Verify: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        try password.validate(files: file + crl + [trust])
         guard file.isEmpty || labels.isEmpty else {
             throw ValidationError("labels and --file exclude each other")
         }
@@ -59,8 +60,13 @@ struct Verify: ParsableCommand {
 
     func run() throws {
         let console = output.console
-        let given = try Certificate.pem(try InputFile.read(trust, limit: Self.limit))
-        guard !given.isEmpty else { throw CommandFailure(.malformed, "\(trust) holds no certificate in PEM") }
+        let trustBytes = try InputFile.read(trust, limit: Self.limit)
+        let given: [Certificate]
+        do throws(CertificateError) {
+            given = try Certificate.pem(trustBytes)
+        } catch {
+            throw CommandFailure(.malformed, "\(trust): \(error.reason)")
+        }
         var verifier = CertificateVerifier(trustAnchors: given.filter(\.isSelfIssued))
         verifier.intermediates = given.filter { !$0.isSelfIssued }
         verifier.securityLevel = Self.securityLevel
@@ -68,15 +74,18 @@ struct Verify: ParsableCommand {
         for path in crl { verifier.revocationLists += try revocationLists(path) }
         let candidates = file.isEmpty ? try heldCandidates() : try fileCandidates()
         let reports = candidates.map { IdentityVerification($0, verifier, at: clock.now) }
+        let failed = reports.filter { !$0.valid }.count
+        let failure =
+            failed == 0
+            ? nil
+            : CommandFailure(.validationFailed, "\(failed) of \(reports.count) identities failed a check")
         if output.json {
-            try console.document(["results": reports])
+            try console.document(
+                VerificationDocument(results: reports, error: failure.map(FailureDocument.Body.init)))
         } else {
             for report in reports { try write(report, console) }
         }
-        let failed = reports.filter { !$0.valid }
-        guard failed.isEmpty else {
-            let failure = CommandFailure(
-                .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
+        if let failure {
             Console.failure(failure)
             throw ReportedFailure(failure)
         }
@@ -106,11 +115,11 @@ struct Verify: ParsableCommand {
     }
 
     private func fileCandidates() throws -> [Candidate] {
-        var given = try password.password()
+        var passwords = PasswordAttempts(given: try password.password())
         return try file.flatMap { path in
             let bytes = try InputFile.read(
                 path, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
-            let contents = try reading.open(bytes, password: &given, named: path)
+            let contents = try reading.open(bytes, with: &passwords, named: path)
             return try contents.requireIdentities().map { identity in
                 Candidate(
                     certificate: identity.certificate, privateKey: .success(identity.privateKey),
@@ -125,6 +134,11 @@ struct Verify: ParsableCommand {
         )
         try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
     }
+}
+
+private struct VerificationDocument: Encodable {
+    let results: [IdentityVerification]
+    let error: FailureDocument.Body?
 }
 
 /// An identity to check, with the certificates that came with it.

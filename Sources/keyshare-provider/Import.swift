@@ -25,6 +25,7 @@ struct Import: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        try password.validate(files: files)
         guard !files.isEmpty else { throw ValidationError("name at least one file") }
     }
 
@@ -33,17 +34,17 @@ struct Import: ParsableCommand {
         let store = try ProviderStore(try device.openDevice())
         var rows: [ImportDocument.Row] = []
         var failures: [CommandFailure] = []
-        var given = try password.password()
+        var passwords = PasswordAttempts(given: try password.password())
+        func fail(_ file: String, _ error: any Error) {
+            let failure = CommandFailure(error)
+            failures.append(failure)
+            rows.append(.init(item: file, entry: nil, failure: failure))
+        }
         for file in files {
             do {
                 let bytes = try InputFile.read(
                     file, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
-                let contents = try reading.open(bytes, password: &given, named: file)
-                guard !contents.identities.isEmpty else {
-                    throw CommandFailure(
-                        .noSuchItem, code: "nothing-to-import",
-                        "\(file) holds no certificate with its private key")
-                }
+                let contents = try reading.open(bytes, with: &passwords, named: file)
                 let outcomes = try store.add(contents.identities.map { ($0.certificate, $0.privateKey) })
                 for (identity, outcome) in zip(contents.identities, outcomes) {
                     let summary = IdentitySummary(identity.certificate)
@@ -54,10 +55,9 @@ struct Import: ParsableCommand {
                         rows.append(.init(item: file, entry: nil, status: .duplicate, identity: summary))
                     }
                 }
+                for obstacle in contents.obstacles { fail(file, obstacle) }
             } catch {
-                let failure = CommandFailure(error)
-                failures.append(failure)
-                rows.append(.init(item: file, entry: nil, failure: failure))
+                fail(file, error)
             }
         }
         try ImportDocument(results: rows, failure: failures.first).write(to: console, json: output.json)

@@ -57,9 +57,16 @@ package final class RunningCommand {
         process.arguments = arguments
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         process.environment = ["PATH": path, "HOME": scratch.path].merging(environment) { $1 }
-        process.standardInput = FileHandle(forReadingAtPath: scratch.path("input"))
-        process.standardOutput = FileHandle(forWritingAtPath: scratch.path("output"))
-        process.standardError = FileHandle(forWritingAtPath: scratch.path("errors"))
+        let handles = [
+            FileHandle(forReadingAtPath: scratch.path("input")),
+            FileHandle(forWritingAtPath: scratch.path("output")),
+            FileHandle(forWritingAtPath: scratch.path("errors")),
+        ]
+        process.standardInput = handles[0]
+        process.standardOutput = handles[1]
+        process.standardError = handles[2]
+        // The command has its own: those left open here add up over a run.
+        defer { handles.forEach { try? $0?.close() } }
         // Waiting must not hold one of the few threads that every test shares.
         process.terminationHandler = { [end] _ in end.continuation.finish() }
         try process.run()

@@ -64,6 +64,22 @@ extension PKCS12Contents {
     }
 }
 
+extension PKCS12Contents {
+    /// What stands in the way of importing everything: keys that are not their certificate's or stay closed, and
+    /// files without any identity; empty where there is nothing.
+    package var obstacles: [PKCS12Error] {
+        do {
+            _ = try requireIdentities()
+        } catch {
+            return [error]
+        }
+        return mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) }
+            + lockedKeys.map { _ in
+                PKCS12Error(.wrongPassword, reason: "a private key is under a password of its own")
+            }
+    }
+}
+
 /// What is known about a file after looking at it.
 package struct PKCS12Report: Sendable {
     /// In one word how it went; the words that `inspect` prints.
