@@ -157,9 +157,12 @@ def stop(process):
     """Stops a process, and waits until it is: a call that the kernel is in the middle of comes to its end."""
     process.send_signal(signal.SIGSTOP)
     while process.poll() is None:
-        with open(f"/proc/{process.pid}/stat") as file:
-            if file.read().rpartition(")")[2].split()[0] in "TtZ":
-                return
+        try:
+            with open(f"/proc/{process.pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] in "TtZ":
+                    return
+        except FileNotFoundError:  # It ended by itself in between.
+            return
         time.sleep(0.001)
 
 
