@@ -15,13 +15,6 @@ package struct HeldIdentity: Sendable {
 
 /// The consumer's side of the device's key chain.
 package struct ConsumerStore: Sendable {
-    /// What became of an identity that was to be added.
-    package enum Outcome: Sendable {
-        case added
-        /// It was there already.
-        case duplicate
-    }
-
     private let keychain: Keychain
 
     package init(_ device: Device) throws {
@@ -30,22 +23,17 @@ package struct ConsumerStore: Sendable {
 
     /// Adds identities in one transaction, to be used only on this device and while it has a passcode.
     ///
-    /// - Returns: for each what became of it.
+    /// - Returns: for each what became of it; that one failed keeps none of the others out.
     /// - Throws: `KeychainError` where nothing could be added.
-    package func add(_ identities: [PKCS12Identity]) throws -> [Result<Outcome, any Error>] {
-        let new = try identities.map { identity in
+    package func add(
+        _ identities: [PKCS12Identity]
+    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+        try keychain.add(identities) { identity in
             NewIdentity(
                 label: identity.label, certificate: identity.certificate.der,
                 privateKey: try identity.privateKey.pkcs8(),
                 applicationTag: IdentitySummary(identity.certificate).tag,
                 notBefore: identity.certificate.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
-        }
-        return try keychain.add(new).map { result in
-            switch result {
-            case .success: .success(.added)
-            case .failure(let error) where error.code == .duplicateItem: .success(.duplicate)
-            case .failure(let error): .failure(error)
-            }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import DeviceSimulation
 package import KeySharing
 internal import OpenSSL
 package import ProviderConnection

@@ -6,13 +6,6 @@ package import OpenSSL
 /// The provider's side of the device's key chain: identities, the service password, and the test PKI's
 /// authorities, the latter in a group of their own so that they are never published.
 package struct ProviderStore: Sendable {
-    /// What became of an identity that was to be added.
-    package enum Outcome: Sendable, Hashable {
-        case added
-        /// It was there already.
-        case duplicate
-    }
-
     let keychain: Keychain
     private let device: Device
     let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
@@ -58,20 +51,16 @@ package struct ProviderStore: Sendable {
 
     /// Adds identities in one transaction.
     ///
-    /// - Returns: for each what became of it.
-    /// - Throws: `KeychainError` where one could not be added for another reason than being there; the others
-    ///   were added all the same.
-    package func add(_ identities: [(certificate: Certificate, privateKey: PrivateKey)]) throws -> [Outcome] {
-        let results = try keychain.add(
-            identities.map { try NewIdentity($0.certificate, $0.privateKey, group: sharedGroup) })
-        tellOfChange(in: results)
-        return try results.map { result in
-            switch result {
-            case .success: .added
-            case .failure(let error) where error.code == .duplicateItem: .duplicate
-            case .failure(let error): throw error
-            }
+    /// - Returns: for each what became of it; that one failed keeps none of the others out.
+    /// - Throws: `KeychainError` where nothing could be added.
+    package func add(
+        _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
+    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+        let results = try keychain.add(identities) {
+            try NewIdentity($0.certificate, $0.privateKey, group: sharedGroup)
         }
+        if results.contains(where: { (try? $0.get()) == .added }) { tellOfChange() }
+        return results
     }
 
     /// The service password, made on first use.

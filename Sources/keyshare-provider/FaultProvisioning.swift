@@ -1,4 +1,5 @@
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
@@ -9,7 +10,22 @@ struct FaultProvisioning {
     let name: String
     let provision: Provision
 
+    /// What became of it, for `--json`: the same as without a fault, and what the fault asks of a consumer.
+    private struct Document: Encodable {
+        struct Fault: Encodable {
+            let name: String
+            let sentence: String
+            let duty: String
+        }
+
+        let fault: Fault
+        let identities: [Provision.Document.Identity]
+        let made: Int
+        let alreadyThere: Int
+    }
+
     func run(_ store: ProviderStore, _ console: Console) async throws {
+        if console.isJSON, provision.destination.output != nil { try provision.destination.requireFile() }
         guard let specimen = Specimen.fault(named: name) else {
             throw CommandFailure(
                 .usage, code: "no-such-fault", "there is no fault \u{201C}\(name)\u{201D}",
@@ -31,16 +47,28 @@ struct FaultProvisioning {
         ).bench(for: specimen.name)
         let product = try specimen.make(shop)
 
+        var identities: [IdentitySummary] = []
+        var added = 0
         if provision.destination.output != nil {
             let (bytes, _) = try shop.bytes(of: product)
             try provision.destination.write(bytes, console, isBinary: true)
-        } else if case .identities(let identities, let isRevoked) = product {
-            _ = try store.add(identities.map { ($0.certificate, $0.privateKey) })
-            if isRevoked { try store.revoke(identities.map(\.certificate)) }
+        } else if case .identities(let made, let isRevoked) = product {
+            for result in try store.add(made.map { ($0.certificate, $0.privateKey) }) {
+                added += try result.get() == .added ? 1 : 0
+            }
+            identities = made.map { IdentitySummary($0.certificate) }
+            if isRevoked { try store.revoke(made.map(\.certificate)) }
         } else {
             throw CommandFailure(
                 .usage, code: ProvisioningError.Code.faultNeedsFile.rawValue,
                 "a key chain cannot hold the fault \u{201C}\(name)\u{201D}", hint: "name a file with -o")
+        }
+        if console.isJSON {
+            try console.document(
+                Document(
+                    fault: .init(name: specimen.name, sentence: specimen.sentence, duty: specimen.duty),
+                    identities: identities.map(Provision.Document.Identity.init), made: added,
+                    alreadyThere: identities.count - added))
         }
         console.note("\(specimen.sentence) A correct consumer \(specimen.duty).")
     }

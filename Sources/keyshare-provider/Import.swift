@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
@@ -49,10 +50,11 @@ struct Import: ParsableCommand {
                 for (identity, outcome) in zip(contents.identities, outcomes) {
                     let summary = IdentitySummary(identity.certificate)
                     switch outcome {
-                    case .added:
+                    case .success(.added):
                         rows.append(.init(item: file, entry: nil, status: .imported, identity: summary))
-                    case .duplicate:
+                    case .success(.duplicate):
                         rows.append(.init(item: file, entry: nil, status: .duplicate, identity: summary))
+                    case .failure(let error): fail(file, error)
                     }
                 }
                 for obstacle in contents.obstacles { fail(file, obstacle) }

@@ -27,9 +27,7 @@ struct Merge: ParsableCommand {
     func run() throws {
         let console = output.console
         for folder in devices {
-            var isFolder: ObjCBool = false
-            let exists = unsafe FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder)
-            guard exists, isFolder.boolValue else {
+            guard Device.exists(in: folder) else {
                 throw CommandFailure(
                     .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
             }

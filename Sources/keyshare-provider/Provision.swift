@@ -143,7 +143,7 @@ struct Provision: AsyncParsableCommand {
         return shard
     }
 
-    private struct Document: Encodable {
+    struct Document: Encodable {
         struct Identity: Encodable {
             let label: String
             let type: String

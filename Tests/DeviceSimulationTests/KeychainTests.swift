@@ -134,6 +134,19 @@ struct KeychainTests {
         #expect(try provider.privateKey(label: "A") == NewIdentity.key("A"))
     }
 
+    @Test("What cannot be made into an identity fails alone, and the others are added in their places")
+    func addingEach() throws {
+        struct Unreadable: Error {}
+        let results = try provider.add(["A", "", "?", "A", "B"]) { label in
+            guard label != "?" else { throw Unreadable() }
+            return .sample(label)
+        }
+        #expect(results.map { try? $0.get() } == [.added, nil, nil, .duplicate, .added])
+        #expect(throws: KeychainError(.param, "")) { try results[1].get() }
+        #expect(throws: Unreadable.self) { try results[2].get() }
+        #expect(try provider.identities().map(\.label) == ["A", "B"])
+    }
+
     @Test("Attributes that no item can have are refused")
     func badAttributes() throws {
         let cases: [(KeychainError.Code, (inout NewIdentity) -> Void)] = [

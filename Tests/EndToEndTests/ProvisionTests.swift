@@ -51,6 +51,27 @@ struct ProvisionTests {
         #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", list).status == 7)
     }
 
+    @Test("answers --fault in one document, and keeps standard output for it")
+    func faultDocument() async throws {
+        let arguments = ["provision", "--fault", "expired", "--key", "p256", "--seed", "1", "--json"]
+        let first = try await simulation.provider(arguments).json()
+        #expect((first["fault"] as? [String: Any])?["name"] as? String == "expired")
+        #expect(first["made"] as? Int == 1 && (first["identities"] as? [Any])?.count == 1)
+        let file = simulation.scratch.path("fault.p12")
+        let written = try await simulation.provider(arguments + ["-o", file]).json()
+        #expect(written["made"] as? Int == 0)
+        #expect(FileManager.default.fileExists(atPath: file))
+        #expect(try await simulation.provider(arguments + ["-o", "-"]).status == 64)
+    }
+
+    @Test("makes no key chain in a folder that merge was pointed at by mistake")
+    func mergeOfNoDevice() async throws {
+        let folder = simulation.scratch.path("holiday")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        #expect(try await simulation.provider("merge", folder).status == 9)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
     @Test(
         "says what is wrong with a request and what to do",
         arguments: [

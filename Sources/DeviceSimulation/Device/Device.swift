@@ -39,6 +39,14 @@ package struct Device: Sendable, Hashable {
         self.folder = unsafe String(cString: resolved)
     }
 
+    /// Whether there is a device in `folder` already, as far as the user may look.
+    package static func exists(in folder: String) -> Bool {
+        var isFolder: ObjCBool = false
+        let path = "\(folder)/\(keychainName)"
+        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            && isFolder.boolValue
+    }
+
     /// Where the provider's socket belongs: `provider.sock` in the folder, or, where that path is longer
     /// than an address holds, a file in `keyshare` in the user's runtime folder, named after this folder.
     ///

@@ -34,6 +34,13 @@ package struct NewIdentity: Sendable {
     }
 }
 
+/// What became of an identity that was to be added.
+package enum AddedIdentity: Sendable, Hashable {
+    case added
+    /// It was there already, and stays as it is.
+    case duplicate
+}
+
 /// What a list shows of an identity, without its certificate and its key.
 package struct IdentityAttributes: Sendable, Hashable, Identifiable {
     /// Names the item within the key chain for ever; later items have greater ids.

@@ -56,6 +56,30 @@ extension Keychain {
         }
     }
 
+    /// Adds an identity for each of `sources` in one transaction, and says what became of each, in their order.
+    ///
+    /// What concerns one (a key that cannot be written, an attribute that none can have) stands in its result,
+    /// and the others are added all the same.
+    ///
+    /// - Parameter identity: what is kept of a source; what it throws is that source's result.
+    /// - Throws: `KeychainError` when nothing could be added.
+    package func add<Source>(
+        _ sources: [Source], as identity: (Source) throws -> NewIdentity
+    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+        let made = sources.map { source in Result { try identity(source) } }
+        var stored = try add(made.compactMap { try? $0.get() })[...]
+        return made.map { identity in
+            identity.flatMap { _ in
+                switch stored.popFirst() {
+                case .success: .success(.added)
+                case .failure(let error) where error.code == .duplicateItem: .success(.duplicate)
+                case .failure(let error): .failure(error)
+                case nil: .failure(KeychainError(.internalError, "adding an identity gave no result"))
+                }
+            }
+        }
+    }
+
     /// The identities that the app sees, in the order they were added, from behind the item `id` on.
     ///
     /// Costs what the stretch costs, not what the key chain holds. An empty answer is the end.

@@ -55,7 +55,7 @@ package struct Provisioner: Sendable {
             outcome.skipped += batch.skipped
             guard !batch.parts.isEmpty else { return outcome }
             let identities = try await batch.parts.concurrentMap(width: width) { try $0.make(authority) }
-            _ = try store.add(identities)
+            for result in try store.add(identities) { _ = try result.get() }
             outcome.count += identities.count
             for identity in identities.prefix(max(kept - outcome.made.count, 0)) {
                 outcome.made.append(IdentitySummary(identity.certificate))
