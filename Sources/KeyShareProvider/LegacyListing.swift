@@ -23,13 +23,7 @@ package struct LegacyListing: Sendable {
         case .archive where members.isEmpty:
             rows = []
         case .archive:
-            let zipTypes = Selector.allCases.map { $0.zipType(.legacy) }
-            rows = [
-                Item(
-                    identifier: Self.archiveName, filename: Self.archiveName, kind: .zip,
-                    contentType: types.identifiers.first(where: zipTypes.contains) ?? SystemType.zipArchive,
-                    parent: Item.root, size: nil, created: now)
-            ]
+            rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
         }
     }
 
@@ -42,7 +36,7 @@ package struct LegacyListing: Sendable {
     /// The file that a choice makes: `tmp.p12` or `tmp.zip`, under an identifier of its own.
     package func export(of row: String, size: Int, using random: inout some RandomNumberGenerator) -> Item {
         let chosen = rows.first { $0.identifier == row }
-        let name = request.shape == .archive ? Self.archiveName : Self.fileName
+        let name = request.shape == .archive ? LegacyRequest.archiveName : Self.fileName
         return Item(
             identifier: "\(UUID(using: &random).uuidString)/\(name)", filename: name,
             kind: request.shape == .archive ? .zip : .pkcs12,
@@ -51,5 +45,4 @@ package struct LegacyListing: Sendable {
     }
 
     private static let fileName = "tmp.p12"
-    private static let archiveName = "tmp.zip"
 }

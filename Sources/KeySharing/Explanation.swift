@@ -25,7 +25,8 @@ package enum Explanation {
     /// zips asked for.
     ///
     /// - Parameters:
-    ///   - items: everything the provider lists, containers before their contents.
+    ///   - items: everything the provider lists, containers before their contents; none where only identities
+    ///     are explained.
     ///   - identities: what the provider says of every identity it holds.
     package static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
@@ -40,7 +41,29 @@ package enum Explanation {
                 selector.zipType(.keySharing2025),
             ].contains(where: request.identifiers.contains)
         }
-        return listed + asked.flatMap { absent(from: $0, identities, request) }
+        return listed + absentFromRoot(items, identities)
+            + asked.flatMap { absent(from: $0, identities, request) }
+    }
+
+    /// The identities without a file of their own at the root, where a provider lists but the most recent there.
+    private static func absentFromRoot(_ items: [Item], _ identities: IdentityList) -> [ItemDecision] {
+        guard !items.isEmpty else { return [] }
+        let listed = Set(items.map(\.identifier))
+        let selection = Selector.all.selection(.keySharing2025)
+        let reach = [Selector.noFilter.selectType(.keySharing2025), Selector.noFilter.companionType]
+        let hidden = identities.decide(selection).filter {
+            $0.outcome != .member && !listed.contains($0.identity.label)
+        }
+        return hidden.map { decision in
+            let identity = decision.identity
+            let item = Item(
+                identifier: identity.label, filename: identity.filename(.keySharing2025), kind: .pkcs12,
+                contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
+                created: identity.notBefore)
+            return row(
+                decision, item, under: .keySharing2025, selection: selection,
+                place: "this provider's root", everyOne: reach, named: reach)
+        }
     }
 
     /// Explains the legacy mechanism: every identity of the provider, listed or not, then the types that name
@@ -56,7 +79,13 @@ package enum Explanation {
                 created: decision.identity.notBefore)
             return legacyRow(decision, item, wanted)
         }
-        guard !decisions.contains(where: { $0.outcome == .member }) else { return rows }
+        let members = decisions.filter { $0.outcome == .member }.map(\.identity)
+        if let newest = members.map(\.notBefore).max() {
+            guard wanted.shape == .archive else { return rows }
+            let archive = LegacyRequest.archive(for: request.identifiers, created: newest)
+            let holds = "it holds what was asked for, \(members.count) of \(decisions.count) identities"
+            return [ItemDecision(archive, .enabled, .requested, holds)] + rows
+        }
         let reason = "it names no identity of the provider, so nothing is listed"
         let lifting = "it only lifts \u{201C}most recent\u{201D} from the types that stand beside it"
         let noFilters = [Selector.noFilter.selectType(.legacy), Selector.noFilter.zipType(.legacy)]

@@ -1,3 +1,5 @@
+package import struct Foundation.Date
+
 /// What a legacy consumer's types ask for: single files, or one archive, and of which identities.
 package struct LegacyRequest: Sendable, Hashable {
     /// The shape of the answer.
@@ -29,5 +31,19 @@ package struct LegacyRequest: Sendable, Hashable {
         }
         if (zips + selects).contains(.noFilter) { selection.liftMostRecent() }
         self.selection = selection
+    }
+
+    /// The name of the archive that stands for a list of that shape.
+    package static let archiveName = "tmp.zip"
+
+    /// The one row that a request of the shape `archive` is answered by.
+    ///
+    /// - Parameter types: what the consumer asked for, in its order.
+    package static func archive(for types: [String], created: Date) -> Item {
+        let zipTypes = Selector.allCases.map { $0.zipType(.legacy) }
+        return Item(
+            identifier: archiveName, filename: archiveName, kind: .zip,
+            contentType: types.first(where: zipTypes.contains) ?? SystemType.zipArchive,
+            parent: Item.root, size: nil, created: created)
     }
 }

@@ -82,6 +82,35 @@ struct ExplanationTests {
         #expect(rows[0].state == .absent)
     }
 
+    @Test("say why an older identity has no file at the root of a provider that lists but the newest there")
+    func absentFromRoot() throws {
+        let listed = generations.suffix(3).map {
+            item(.identity(label: $0.label), "com.rsa.pkcs-12", .pkcs12)
+        }
+        let rows = Explanation.keySharing2025(
+            items: listed, identities: generations,
+            request: try TypeRequest(["com.rsa.pkcs-12"], mechanism: .keySharing2025))
+        let absent = rows.filter { $0.item?.parent == Item.root && $0.state == .absent }
+        // The older encryption identity belongs wherever one does: that it is missing needs no filter to explain.
+        #expect(absent.filter { $0.reason == .olderGeneration }.count == 2)
+        #expect(absent.first { $0.identifier == generations[1].label }?.missing.count == 2)
+        let complete = generations.map { item(.identity(label: $0.label), "com.rsa.pkcs-12", .pkcs12) }
+        #expect(
+            Explanation.keySharing2025(
+                items: complete, identities: generations,
+                request: try TypeRequest(["com.rsa.pkcs-12"], mechanism: .keySharing2025)
+            ).allSatisfy(\.isEnabled))
+    }
+
+    @Test("name the archive that stands for a legacy list")
+    func archive() throws {
+        let request = try TypeRequest(["purebred.zip.signature"], mechanism: .legacy)
+        let rows = Explanation.legacy(identities: generations, request: request)
+        #expect(rows.count == generations.count + 1)
+        #expect(rows[0].identifier == "tmp.zip" && rows[0].isEnabled && rows[0].item?.kind == .zip)
+        #expect(rows[0].message.contains("1 of 6"))
+    }
+
     @Test("say why a type is unknown, with the key usage and names that led to it")
     func typeUnknown() throws {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
