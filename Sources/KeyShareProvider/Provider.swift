@@ -170,9 +170,12 @@ package final class Provider: ProviderService {
 
     /// Reads the password again if the key chain has changed since it was read.
     private func refreshPassword(generation: Int64) throws {
-        guard !hasFixedPassword, currentPassword.withLock({ $0.generation != generation }) else { return }
-        let password = try store.servicePassword()
-        currentPassword.withLock { $0 = (password, generation) }
+        guard !hasFixedPassword else { return }
+        // Read under the lock, so that what was read earlier never takes the place of what was read later.
+        try currentPassword.withLock { current in
+            guard current.generation != generation else { return }
+            current = (try store.servicePassword(), generation)
+        }
     }
 
     private func listing() throws(ProviderFailure) -> Listing {
