@@ -74,18 +74,16 @@ struct Import: AsyncParsableCommand {
     private func importItems(
         _ request: TypeRequest, with importer: Importer, on device: Device
     ) async throws -> [ImportResult] {
-        let legacy = request.mechanism == .legacy ? try legacyImport(importer, device) : nil
-        return try await ProviderClient.withConnection(path: try self.device.socketPath(of: device)) {
-            client in
+        let socket = try self.device.socketPath(of: device)
+        if request.mechanism == .legacy {
+            return try await importRows(request, with: try legacyImport(importer, device), from: socket)
+        }
+        return try await ProviderClient.withConnection(path: socket) { client in
             let picker = DocumentPicker(client, request: request)
             let reader = FileReader(
                 password: nil, limits: reading.limits, allowsMissingMAC: reading.allowNoMac)
             var results: [ImportResult] = []
             for name in items {
-                if let legacy {
-                    results += await legacy.importRow(name, request, from: client)
-                    continue
-                }
                 do {
                     results += await importer.importItem(
                         try await picker.pick(name), from: client, with: reader)
@@ -95,6 +93,24 @@ struct Import: AsyncParsableCommand {
             }
             return results
         }
+    }
+
+    /// Imports legacy items, each over a connection of its own: the user is asked in between and may take longer
+    /// than a provider keeps an idle one.
+    private func importRows(
+        _ request: TypeRequest, with legacy: LegacyImport, from socket: String
+    ) async throws -> [ImportResult] {
+        var results: [ImportResult] = []
+        for name in items {
+            do {
+                results += try await ProviderClient.withConnection(path: socket) { client in
+                    await legacy.importRow(name, request, from: client)
+                }
+            } catch let error where !results.isEmpty {
+                results.append(ImportResult(item: name, entry: nil, outcome: .failed(error)))
+            }
+        }
+        return results
     }
 
     private func legacyImport(_ importer: Importer, _ device: Device) throws -> LegacyImport {
