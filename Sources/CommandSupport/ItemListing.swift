@@ -61,6 +61,7 @@ extension Console {
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func table(of rows: [ItemListingDocument.Row]) throws(CommandFailure) {
+        if rows.isEmpty { note("nothing is listed") }
         let isConsumer = rows.contains { $0.enabled != nil }
         // At the root a file's name will do; elsewhere only the identifier names it.
         let showsIdentifiers = verbosity == .verbose || rows.contains { $0.parent != Item.root }

@@ -14,7 +14,7 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
         discussion: """
-            Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect.
+            Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect; with --json it is a document on standard output.
 
             --fault does one thing wrong on purpose, so that a consumer can be tested against it:
             \(Self.faults)
@@ -102,6 +102,7 @@ struct Serve: AsyncParsableCommand {
         let path: String
 
         func run() async throws {
+            if console.isJSON { try console.document(["listening": path], onOneLine: true) }
             console.note("listening on \(path)")
             try await gracefulShutdown()
         }

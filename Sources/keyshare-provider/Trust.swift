@@ -24,6 +24,7 @@ struct Trust: ParsableCommand {
 
     func validate() throws {
         if crl && output.json { throw ValidationError("--crl goes without --json") }
+        if output.json, destination.output != nil { throw ValidationError("-o goes without --json") }
     }
 
     func run() throws {
