@@ -51,7 +51,10 @@ package struct PrivateKey: Sendable {
         guard left == 0 else {
             throw CertificateError(.trailingBytes, "\(left) bytes follow a private key")
         }
-        guard let key = unsafe EVP_PKCS82PKEY_ex(info, LibraryContext.standard.pointer, nil) else {
+        guard
+            let key = unsafe PrivateKeyDecoder.key(of: info)
+                ?? EVP_PKCS82PKEY_ex(info, LibraryContext.standard.pointer, nil)
+        else {
             throw unsafe Self.refusal(info)
         }
         unsafe self.init(adopting: key)
@@ -71,12 +74,10 @@ package struct PrivateKey: Sendable {
         unsafe try withPointer { (key: OpaquePointer) throws(OpenSSLError) -> SecretBytes in
             let info = unsafe EVP_PKEY2PKCS8(key)
             defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
-            let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
-            guard unsafe info != nil, count > 0 else { throw OpenSSLError.draining("writing a private key") }
-            return unsafe SecretBytes(capacity: Int(count)) { output in
-                var cursor = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                return unsafe Int(i2d_PKCS8_PRIV_KEY_INFO(info, &cursor))
+            guard let info = unsafe info, let encoded = unsafe SecretBytes(encoding: info) else {
+                throw OpenSSLError.draining("writing a private key")
             }
+            return encoded
         }
     }
 

@@ -76,6 +76,32 @@ struct KeyTests {
         }
     }
 
+    @Test("is loaded right by many tasks at once, whatever was refused in between")
+    func loadedAtOnce() async throws {
+        let keys = try [KeyAlgorithm.rsa(bits: 1024), .p256, .p384, .rsa(bits: 1024), .p256].map {
+            try PrivateKey.generate($0)
+        }
+        let encoded = try keys.map { try $0.pkcs8() }
+        // The same, but for the last octet of the key: refused, or another key.
+        let broken = encoded.map { octets in
+            SecretBytes(unsafe octets.withUnsafeBytes { unsafe Array($0.dropLast()) } + [0])
+        }
+        let publicKeys = keys.map(\.publicKey)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for turn in 0..<100 {
+                group.addTask {
+                    let index = turn % encoded.count
+                    if turn.isMultiple(of: 3) { _ = try? PrivateKey(pkcs8: broken[index]) }
+                    let key = try PrivateKey(pkcs8: encoded[index])
+                    return publicKeys.indices.allSatisfy {
+                        key.matches(publicKeys[$0]) == ($0 == index)
+                    }
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+
     @Test("shows nothing of itself")
     func description() {
         #expect("\(TestPKI.leafKey)" == "EC private key, 256 bits")
