@@ -33,7 +33,7 @@ package struct Table {
         }
         let lines = (table.string(for: rows, style: Style.plain) ?? "").split(separator: "\n")
         return lines.map { line in
-            String(line.reversed().drop { $0 == " " }.reversed())
+            line.lastIndex { $0 != " " }.map { line[...$0] } ?? ""
         }.joined(separator: "\n")
     }
 }

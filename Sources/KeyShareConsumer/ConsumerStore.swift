@@ -24,17 +24,23 @@ package struct ConsumerStore: Sendable {
     /// Adds identities in one transaction, to be used only on this device and while it has a passcode.
     ///
     /// - Returns: for each what became of it; that one failed keeps none of the others out.
-    /// - Throws: `KeychainError` where nothing could be added.
+    /// - Throws: `KeychainError` where nothing could be added, `CancellationError`.
     package func add(
         _ identities: [PKCS12Identity]
-    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
-        try keychain.add(identities) { identity in
-            NewIdentity(
-                label: identity.label, certificate: identity.certificate.der,
-                privateKey: try identity.privateKey.pkcs8(),
-                applicationTag: IdentitySummary(identity.certificate).tag,
-                notBefore: identity.certificate.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
+    ) async throws -> [Result<AddedIdentity, any Error>] {
+        // Writing a key takes about as long as storing it, and stores alone have to wait for each other.
+        let new = try await identities.concurrentMap(
+            width: ProcessInfo.processInfo.activeProcessorCount
+        ) { identity in
+            Result {
+                NewIdentity(
+                    label: identity.label, certificate: identity.certificate.der,
+                    privateKey: try identity.privateKey.pkcs8(),
+                    applicationTag: IdentitySummary(identity.certificate).tag,
+                    notBefore: identity.certificate.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
+            }
         }
+        return try keychain.add(new) { try $0.get() }
     }
 
     /// Every identity, in the order of lists.

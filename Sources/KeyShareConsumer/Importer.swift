@@ -85,14 +85,14 @@ package struct Importer: Sendable {
             guard !files.isEmpty else {
                 throw ConsumerError(.nothingToImport, "\u{201C}\(name)\u{201D} is an empty archive")
             }
-            return try store(files, of: name)
+            return try await store(files, of: name)
         } catch {
             return [ImportResult(item: name, entry: nil, outcome: .failed(error))]
         }
     }
 
     /// Stores everything that was read in one go, and puts the results back into the files' order.
-    private func store(_ files: [FileContents], of name: String) throws -> [ImportResult] {
+    private func store(_ files: [FileContents], of name: String) async throws -> [ImportResult] {
         var results: [ImportResult] = []
         var identities: [PKCS12Identity] = []
         var places: [Int] = []
@@ -111,7 +111,7 @@ package struct Importer: Sendable {
                 for error in contents.obstacles { add(.failed(error)) }
             }
         }
-        for (place, stored) in zip(places, try store.add(identities)) {
+        for (place, stored) in zip(places, try await store.add(identities)) {
             let summary = results[place].identity
             let outcome: ImportResult.Outcome =
                 switch (stored, summary) {
