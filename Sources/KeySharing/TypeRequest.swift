@@ -116,7 +116,8 @@ package struct TypeRequestError: Error, Hashable, Sendable {
         case .undeclared: "the types that can be asked for are listed by browse --help"
         case .deprecated(let modern): "use \(modern)"
         case .mixedMechanisms: "ask for types of one mechanism only"
-        case .otherMechanism(let owner): "add --mechanism \(owner)"
+        case .otherMechanism(.legacy): "add --mechanism legacy"
+        case .otherMechanism(.keySharing2025): "ask for a legacy type, or leave out --mechanism legacy"
         }
     }
 }

@@ -6,6 +6,4 @@ package struct UniformType: Sendable, Hashable {
     package let description: String
     /// The identifiers it conforms to directly; conformance goes on from each of them.
     package let conformsTo: [String]
-    /// File name extensions that carry it, without the dot; empty for folders and abstract types.
-    package let filenameExtensions: [String]
 }

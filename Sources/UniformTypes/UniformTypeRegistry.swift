@@ -83,8 +83,7 @@ package struct UniformTypeRegistry: Sendable {
         return file.declarations.map { declaration in
             UniformType(
                 identifier: declaration.identifier, description: declaration.description ?? "",
-                conformsTo: declaration.conformsTo ?? [],
-                filenameExtensions: declaration.tags?.filenameExtensions ?? [])
+                conformsTo: declaration.conformsTo ?? [])
         }
     }
 }
@@ -101,21 +100,11 @@ private struct DeclarationFile: Decodable {
         let identifier: String
         let description: String?
         let conformsTo: [String]?
-        let tags: Tags?
 
         enum CodingKeys: String, CodingKey {
             case identifier = "UTTypeIdentifier"
             case description = "UTTypeDescription"
             case conformsTo = "UTTypeConformsTo"
-            case tags = "UTTypeTagSpecification"
-        }
-    }
-
-    struct Tags: Decodable {
-        let filenameExtensions: [String]?
-
-        enum CodingKeys: String, CodingKey {
-            case filenameExtensions = "public.filename-extension"
         }
     }
 }
