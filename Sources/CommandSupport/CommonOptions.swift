@@ -94,31 +94,17 @@ package struct ClockOptions: ParsableArguments {
     /// The time these options say it is.
     package var now: Date { at ?? Date() }
 
-    /// What certificates and archives can be dated by: the years 1900 to 2200.
-    private static let supportedTimes =
-        Date(timeIntervalSince1970: -2_208_988_800)..<Date(timeIntervalSince1970: 7_289_654_400)
-
     /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC.
     ///
     /// - Throws: `ValidationError` for anything else.
     package static func date(_ text: String) throws -> Date {
-        let dateOnly = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
-        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let date =
-            (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: fractional))
-            ?? (try? Date(text + "Z", strategy: .iso8601))
-            ?? (text.utf8.count == 10 ? try? Date(text, strategy: dateOnly) : nil)
-        // A day that there is not, such as February 30, would be read as one in March; a time zone may move
-        // the day by one, and no further.
-        if let date, let day = try? Date(String(text.prefix(10)), strategy: dateOnly),
-            day.formatted(dateOnly) == text.prefix(10)
-        {
-            guard supportedTimes.contains(date) else {
-                throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")
-            }
-            return date
+        guard let date = DateText.date(text) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
         }
-        throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
+        guard DateText.supported.contains(date) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")
+        }
+        return date
     }
 }
 

@@ -94,8 +94,9 @@ package struct ConfirmationOptions: ParsableArguments {
 package struct ProfileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How files are protected: \(Self.names.joined(separator: ", ")).", valueName: "profile"))
-    package var profile = PKCS12Profile.Name.modern.rawValue
+            "How files are protected: \(Self.names.joined(separator: ", ")). (default: modern)",
+            valueName: "profile"))
+    package var profile: String?
 
     @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))
     package var iterations: Int?
@@ -112,7 +113,7 @@ package struct ProfileOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        guard PKCS12Profile.Name(rawValue: profile) != nil else {
+        if let profile, PKCS12Profile.Name(rawValue: profile) == nil {
             throw ValidationError(
                 "\u{201C}\(profile)\u{201D} is no profile; there are \(Self.names.joined(separator: ", "))")
         }
@@ -126,10 +127,18 @@ package struct ProfileOptions: ParsableArguments {
     }
 
     /// The profile these options describe.
-    package var selected: PKCS12Profile {
-        let named = PKCS12Profile(PKCS12Profile.Name(rawValue: profile) ?? .modern)
-        var selected = iterations.map(named.iterations) ?? named
-        selected.includesChain = chain
+    ///
+    /// - Parameters:
+    ///   - usual: the profile where the options name none.
+    ///   - usualIterations: the iterations where the options name none; nil for the profile's.
+    ///   - usuallyChain: whether there is a chain where the options do not ask for one.
+    package func selected(
+        usual: PKCS12Profile.Name = .modern, iterations usualIterations: Int? = nil,
+        chain usuallyChain: Bool = false
+    ) -> PKCS12Profile {
+        let named = PKCS12Profile(profile.flatMap(PKCS12Profile.Name.init(rawValue:)) ?? usual)
+        var selected = (iterations ?? usualIterations).map(named.iterations) ?? named
+        selected.includesChain = chain || usuallyChain
         return selected
     }
 

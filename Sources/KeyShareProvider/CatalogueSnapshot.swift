@@ -1,7 +1,7 @@
 package import KeySharing
 
 /// What a 2025 provider's root shows of single files.
-package enum RootContents: String, Sendable, CaseIterable {
+package enum RootContents: String, Sendable, CaseIterable, Codable {
     /// Every identity.
     case all
     /// The most recent of each type and every encryption one, as the sample provider has it.

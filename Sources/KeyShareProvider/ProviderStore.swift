@@ -234,7 +234,8 @@ extension ProviderStore {
     ///
     /// - Throws: `KeychainError`.
     package func revoke(_ certificates: [Certificate]) throws(KeychainError) {
-        let labels = try revokedLabels() + certificates.map(\.label)
+        let listed = try revokedLabels()
+        let labels = listed + certificates.map(\.label).filter { !listed.contains($0) }
         try keychain.setPassword(
             SecretBytes(utf8: labels.joined(separator: "\n")), service: Self.revocations,
             account: Self.revocations, accessGroup: App.authorityGroup)

@@ -3,7 +3,7 @@ package import OpenSSL
 package import ProviderConnection
 
 /// Something that a provider does wrong, or unusually, on purpose, so that consumers can be tested against it.
-package enum ServiceFault: String, Sendable, Hashable, CaseIterable {
+package enum ServiceFault: String, Sendable, Hashable, CaseIterable, Codable {
     case noService = "no-service"
     case otherServicesFirst = "other-services-first"
     case wrongVersion = "wrong-version"

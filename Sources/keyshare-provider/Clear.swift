@@ -16,9 +16,11 @@ struct Clear: ParsableCommand {
 
     func run() throws {
         let console = output.console
-        let store = try ProviderStore(try device.openDevice())
+        let device = try device.openDevice()
+        let store = try ProviderStore(device)
         try confirmation.confirm("Remove everything from the provider's key chain?")
         let count = try store.removeAll()
+        try ServiceBehaviour.store(nil, on: device)
         if output.json {
             try console.document(["removed": count])
         } else {

@@ -10,8 +10,8 @@ struct ContentsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What certificates hold: \(CredentialProfile.names.joined(separator: ", ")); dod is the one of "
-                + "each generation's date.", valueName: "name"))
-    var profile = "dod"
+                + "each generation's date. (default: dod)", valueName: "name"))
+    var profile: String?
 
     @Option(
         help: ArgumentHelp(
@@ -27,8 +27,8 @@ struct ContentsOptions: ParsableArguments {
         transform: ContentsOptions.algorithm)
     var key: KeyAlgorithm?
 
-    @Option(help: ArgumentHelp("How many generations of each type.", valueName: "n"))
-    var generations = 4
+    @Option(help: ArgumentHelp("How many generations of each type. (default: 4)", valueName: "n"))
+    var generations: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -38,12 +38,14 @@ struct ContentsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many recovered encryption keys there are beside these, older still.", valueName: "n"))
-    var recovered = 0
+            "How many recovered encryption keys there are beside these, older still. (default: 0)",
+            valueName: "n"))
+    var recovered: Int?
 
     @Option(
-        help: ArgumentHelp("Which policies: test, or dod for those of real credentials.", valueName: "arc"))
-    var policyArc: PolicyArc = .test
+        help: ArgumentHelp(
+            "Which policies: test, or dod for those of real credentials. (default: test)", valueName: "arc"))
+    var policyArc: PolicyArc?
 
     @Option(
         help: ArgumentHelp(
@@ -51,13 +53,13 @@ struct ContentsOptions: ParsableArguments {
     var pki: String?
 
     func validate() throws {
-        guard (1...100).contains(generations) else {
+        guard (1...100).contains(generations ?? 1) else {
             throw ValidationError("--generations takes a number from 1 to 100")
         }
-        guard (0...100).contains(recovered) else {
+        guard (0...100).contains(recovered ?? 0) else {
             throw ValidationError("--recovered takes a number from 0 to 100")
         }
-        guard CredentialProfile.names.contains(profile) else {
+        if let profile, !CredentialProfile.names.contains(profile) {
             throw ValidationError(
                 "\u{201C}\(profile)\u{201D} is no profile; there are \(CredentialProfile.names.joined(separator: ", "))"
             )
@@ -71,14 +73,25 @@ struct ContentsOptions: ParsableArguments {
 
     /// A request for nobody yet.
     func request(at date: Date) -> ProvisioningRequest {
-        var request = ProvisioningRequest(
-            types: types, generations: generations, algorithm: key, date: date)
-        request.profile = profile
-        request.policyArc = policyArc
-        request.recovered = recovered
-        if let dates { request.starts = dates.sorted(by: >) }
-        if let pki { request.locations = PKILocations(base: pki) }
+        var set = CredentialSet(
+            starts: dates?.sorted(by: >) ?? CredentialSet.starts(generations: generations ?? 4, before: date))
+        set.types = types
+        set.recovered = recovered ?? 0
+        set.profile = profile ?? set.profile
+        set.algorithm = key
+        set.policyArc = policyArc ?? set.policyArc
+        var request = ProvisioningRequest(sets: [set])
+        request.locations = locations
         return request
+    }
+
+    /// Where certificates say that the PKI answers.
+    var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
+
+    /// Whether anything is asked for that a scenario describes by itself.
+    var areGiven: Bool {
+        profile != nil || types != nil || key != nil || generations != nil || dates != nil || recovered != nil
+            || policyArc != nil
     }
 
     static func types(_ text: String) throws -> [CredentialType] {

@@ -29,7 +29,9 @@ struct Export: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         seeding.warn()
-        let store = try ProviderStore(try device.openDevice())
+        let device = try device.openDevice()
+        let behaviour = try ServiceBehaviour.stored(on: device)
+        let store = try ProviderStore(device)
         let snapshot = try Catalogue(store, root: .all).snapshot()
         let listing = Listing(snapshot, now: clock.now)
         let found = try listing.find(item)
@@ -39,7 +41,8 @@ struct Export: AsyncParsableCommand {
         }
         let secret = try password.password() ?? store.servicePassword()
         let bytes = try await Exporter(
-            store, profile: profile.selected, friendlyName: profile.friendlyName, random: seeding.source
+            store, profile: profile.selected(over: behaviour),
+            friendlyName: profile.friendlyName ?? behaviour?.friendlyName, random: seeding.source
         ).content(
             of: identifier, in: snapshot, password: secret, now: clock.now)
         if output.json {

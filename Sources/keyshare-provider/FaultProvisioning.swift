@@ -34,13 +34,13 @@ struct FaultProvisioning {
         let source = provision.seeding.source
         var random = source.child("person").generator()
         let descriptions = try provision.persons.descriptions()
-        let described = try provision.persons.described(descriptions, seed: provision.seeding.seed).first
+        let described = try PersonDescription.persons(descriptions, seed: provision.seeding.seed).first
         let person = described ?? TestPerson(using: &random)
         let date = provision.clock.now
         let algorithm = provision.contents.key ?? .rsa(bits: 2048)
         let authority = try Provisioner(store).authority(
             covering: SpecimenCollection.span(at: date), algorithm: algorithm,
-            locations: provision.contents.request(at: date).locations, from: source)
+            locations: provision.contents.locations, from: source)
         let shop = Workshop(
             authority: authority, person: person, date: date, algorithm: algorithm,
             password: try provision.password.password() ?? store.servicePassword(), source: source

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import KeyShareProvider
-import OpenSSL
 
 /// Whose credentials are made.
 struct PersonOptions: ParsableArguments {
@@ -31,18 +30,18 @@ struct PersonOptions: ParsableArguments {
                 + "association.", valueName: "file"))
     var persons: String?
 
-    @Option(help: ArgumentHelp("How many persons.", valueName: "n"))
-    var count = 1
+    @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
+    var count: Int?
 
     func validate() throws {
-        guard (1...1_000_000).contains(count) else {
+        guard (1...1_000_000).contains(count ?? 1) else {
             throw ValidationError("--count takes a number from 1 to 1000000")
         }
         let isOne = person != nil || edipi != nil || email != nil
-        guard !isOne || count == 1 else {
+        guard !isOne || count ?? 1 == 1 else {
             throw ValidationError("--person, --edipi and --email are one person's; they go without --count")
         }
-        guard persons == nil || (!isOne && count == 1) else {
+        guard persons == nil || (!isOne && count ?? 1 == 1) else {
             throw ValidationError("--persons goes without --person, --edipi, --email and --count")
         }
     }
@@ -63,18 +62,12 @@ struct PersonOptions: ParsableArguments {
         description.email = email
         description.category = category
         description.organization = organization
-        return [PersonDescription](repeating: description, count: count)
+        return [PersonDescription](repeating: description, count: count ?? 1)
     }
 
-    /// The persons of descriptions. What these leave out follows from what they say, so that the same name has
-    /// the same identifier each time.
-    ///
-    /// - Throws: `ProvisioningError` for a field that is wrong.
-    func described(_ descriptions: [PersonDescription], seed: UInt64?) throws -> [TestPerson] {
-        try descriptions.enumerated().map { number, description in
-            let text = "person \(number) \(description) \(seed.map(String.init) ?? "")"
-            var random = Seed(text).generator()
-            return try description.person(using: &random)
-        }
+    /// Whether anything is said about whose credentials are made.
+    var areGiven: Bool {
+        persons != nil || person != nil || edipi != nil || email != nil || category != nil
+            || organization != nil || count != nil
     }
 }

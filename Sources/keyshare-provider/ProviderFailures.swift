@@ -8,8 +8,8 @@ extension ProvisioningError: CommandReportable {
             CommandFailure(
                 .usage, code: code.rawValue, reason,
                 hint: "keyshare-provider provision --help names the profiles")
-        case .malformedPerson, .malformedScenario, .faultNeedsFile:
-            CommandFailure(.usage, code: code.rawValue, reason)
+        case .malformedPerson, .noSuchScenario, .malformedScenario, .faultNeedsFile:
+            CommandFailure(.usage, code: code.rawValue, reason, hint: hint)
         case .nothingToRenew:
             CommandFailure(
                 .noSuchItem, code: code.rawValue, reason, hint: "keyshare-provider provision makes some first"

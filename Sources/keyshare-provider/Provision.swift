@@ -14,9 +14,16 @@ struct Provision: AsyncParsableCommand {
             earlier, and each is valid for three years. The authorities of an earlier run are used again. A run \
             that was interrupted goes on when the same command is given again.
 
+            A scenario describes all of that, faults and the service's behaviour in one YAML file. How the \
+            provider is to serve is kept with the device: serve and export do so until another scenario is \
+            provisioned or the key chain is cleared, but for what their own options say.
+
             EXAMPLE:
               keyshare-provider provision --person "Dana Example" --types signature,encryption
+              keyshare-provider provision --scenario three-renewals --seed 1 --at 2026-01-01
             """)
+
+    @OptionGroup var scenarios: ScenarioOptions
 
     @OptionGroup var contents: ContentsOptions
     @OptionGroup var persons: PersonOptions
@@ -42,6 +49,12 @@ struct Provision: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        if scenarios.scenario != nil {
+            guard !contents.areGiven, !persons.areGiven, !renew, fault == nil, shard == nil else {
+                throw ValidationError(
+                    "--scenario says by itself who gets what; it goes with --seed, --at and --pki only")
+            }
+        }
         guard shard == nil || seeding.seed != nil else {
             throw ValidationError("--shard needs --seed, or the parts would not fit together")
         }
@@ -56,6 +69,9 @@ struct Provision: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
+        if scenarios.listScenarios { return try ScenarioOptions.list(console) }
+        // What is wrong with a scenario is said before anything is made.
+        let scenario = try scenarios.read()
         seeding.warn()
         let device = try device.openDevice()
         // Two runs of the same request at the same time would make the same serial numbers.
@@ -64,8 +80,24 @@ struct Provision: AsyncParsableCommand {
         let store = try ProviderStore(device)
         if let fault {
             try await FaultProvisioning(name: fault, provision: self).run(store, console)
+        } else if let scenario {
+            let outcome = try await make(scenario, in: store, console)
+            try ServiceBehaviour.store(scenario.service, on: device)
+            try report(outcome, console, scenario)
         } else {
             try report(try await make(in: store, console), console)
+        }
+    }
+
+    private func make(
+        _ scenario: Scenario, in store: ProviderStore, _ console: Console
+    ) async throws -> Provisioner.Outcome {
+        let run = try ScenarioRun(
+            scenario, in: store, seed: seeding.seed, at: clock.at, locations: contents.locations)
+        let total = try run.count()
+        defer { console.progress(nil) }
+        return try await Provisioner(store).run(run) { done in
+            console.progress("\(done) of \(total) identities")
         }
     }
 
@@ -77,9 +109,7 @@ struct Provision: AsyncParsableCommand {
             let made = try await Provisioner(store).run(run) { done in
                 console.progress("\(outcome.count + outcome.skipped + done) of \(total) identities")
             }
-            outcome.made += made.made
-            outcome.count += made.count
-            outcome.skipped += made.skipped
+            outcome.add(made)
         }
         console.progress(nil)
         return outcome
@@ -92,8 +122,8 @@ struct Provision: AsyncParsableCommand {
             return [
                 try ProvisioningRun(in: store, seed: seed, at: clock.at) { date in
                     var request = contents.request(at: date)
-                    request.persons = try persons.described(descriptions, seed: seeding.seed)
-                    request.personCount = descriptions.isEmpty ? persons.count : descriptions.count
+                    request.persons = try PersonDescription.persons(descriptions, seed: seeding.seed)
+                    request.personCount = descriptions.isEmpty ? persons.count ?? 1 : descriptions.count
                     request.shard = shard
                     return request
                 }
@@ -102,9 +132,11 @@ struct Provision: AsyncParsableCommand {
         return try Renewal(of: store, types: contents.types).groups.map { group in
             try ProvisioningRun(in: store, seed: seed, purpose: "renew", at: clock.at) { date in
                 var request = contents.request(at: date)
-                request.starts = Array(ProvisioningRequest.starts(generations: 1, before: date))
-                request.recovered = 0
-                request.types = group.types
+                for index in request.sets.indices {
+                    request.sets[index].starts = CredentialSet.starts(generations: 1, before: date)
+                    request.sets[index].recovered = 0
+                    request.sets[index].types = group.types
+                }
                 request.persons = group.persons
                 request.personCount = group.persons.count
                 return request
@@ -112,12 +144,15 @@ struct Provision: AsyncParsableCommand {
         }
     }
 
-    private func report(_ outcome: Provisioner.Outcome, _ console: Console) throws {
+    private func report(
+        _ outcome: Provisioner.Outcome, _ console: Console, _ scenario: Scenario? = nil
+    ) throws {
         if output.json {
             try console.document(
                 Document(
                     identities: outcome.made.map(Document.Identity.init), made: outcome.count,
-                    alreadyThere: outcome.skipped))
+                    alreadyThere: outcome.skipped, scenario: scenario?.name,
+                    service: scenario?.service))
             return
         }
         if outcome.count <= Self.longestTable {
@@ -131,6 +166,9 @@ struct Provision: AsyncParsableCommand {
         }
         let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
         console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
+        if let words = scenario?.service.words {
+            console.note("serve will do as the scenario says: \(words)")
+        }
     }
 
     private static let longestTable = 100
@@ -162,5 +200,8 @@ struct Provision: AsyncParsableCommand {
         let identities: [Identity]
         let made: Int
         let alreadyThere: Int
+        let scenario: String?
+        /// How the provider serves from now on, as far as the scenario says.
+        let service: ServiceBehaviour?
     }
 }

@@ -6,6 +6,7 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import Logging
+import OpenSSL
 import ProviderConnection
 import ServiceLifecycle
 import UnixSignals
@@ -15,6 +16,9 @@ struct Serve: AsyncParsableCommand {
         abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
         discussion: """
             Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect; with --json it is a document on standard output.
+
+            Where a scenario was provisioned last, it serves as that says; --root, --pasteboard-expiry, --fault \
+            and the options about files come before it, and --ignore-scenario leaves it out.
 
             --fault does one thing wrong on purpose, so that a consumer can be tested against it:
             \(Self.faults)
@@ -26,18 +30,22 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the root shows of single files: all, or recent as the sample app has it.",
+            "What the root shows of single files: all, or recent as the sample app has it. (default: all)",
             valueName: "contents"))
-    var root: RootContents = .all
+    var root: RootContents?
 
     @Option(
         help: ArgumentHelp(
-            "How long a legacy password stays on the pasteboard, in seconds.", valueName: "seconds"))
-    var pasteboardExpiry = Pasteboard.standardLifetime
+            "How long a legacy password stays on the pasteboard, in seconds. (default: 60)",
+            valueName: "seconds"))
+    var pasteboardExpiry: Double?
 
     @Option(
         help: ArgumentHelp("Do one thing wrong on purpose; the list is above.", valueName: "name"))
     var fault: ServiceFault?
+
+    @Flag(help: "Serve as usual, whatever the scenario says that was provisioned last.")
+    var ignoreScenario = false
 
     @OptionGroup var profile: ProfileOptions
     @OptionGroup var clock: ClockOptions
@@ -45,7 +53,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (0...86_400).contains(pasteboardExpiry) else {
+        guard (0...86_400).contains(pasteboardExpiry ?? 0) else {
             throw ValidationError("--pasteboard-expiry takes a number from 0 to 86400")
         }
     }
@@ -66,11 +74,19 @@ struct Serve: AsyncParsableCommand {
             throw Check.failure(problems)
         }
         let clock = clock
-        let pasteboard = try PasteboardPassword(device, lifetime: pasteboardExpiry) { Date() }
+        let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
+        if let behaviour, let words = behaviour.words {
+            console.note("serving as the scenario \(behaviour.scenario) says, but for options: \(words)")
+        }
+        let fault = fault ?? behaviour?.fault
+        let pasteboard = try PasteboardPassword(
+            device,
+            lifetime: pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
+        ) { Date() }
         let provider = try Provider(
-            store, root: root, profile: profile.selected,
-            friendlyName: profile.friendlyName, fixedPassword: fault?.password, now: { clock.now },
-            putOnPasteboard: pasteboard.put)
+            store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
+            friendlyName: profile.friendlyName ?? behaviour?.friendlyName, fixedPassword: fault?.password,
+            now: { clock.now }, putOnPasteboard: pasteboard.put)
         let logger = Self.logger(console.verbosity)
         var service: any ProviderService = provider
         if let fault {
@@ -139,3 +155,12 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension ServiceFault: ExpressibleByArgument {}
+
+extension ProfileOptions {
+    /// The profile these options describe, over what a scenario says.
+    func selected(over behaviour: ServiceBehaviour?) -> PKCS12Profile {
+        selected(
+            usual: behaviour?.profile ?? .modern, iterations: behaviour?.iterations,
+            chain: behaviour?.chain ?? false)
+    }
+}

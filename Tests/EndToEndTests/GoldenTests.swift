@@ -68,6 +68,30 @@ struct GoldenTests {
         try check(said.replacingOccurrences(of: simulation.scratch.path, with: "SCRATCH"), "error-\(name)")
     }
 
+    @Test("is the list of scenarios")
+    func scenarios() async throws {
+        let arguments = ["provision", "--list-scenarios"]
+        try check(try await RunningCommand(.provider, arguments).finish().text, "list-scenarios-text")
+        try check(
+            try await RunningCommand(.provider, arguments + ["--json"]).finish().text, "list-scenarios-json")
+    }
+
+    @Test(
+        "are errors in scenarios, with their place",
+        arguments: [
+            ("unknown-key", "description: A.\npersons:\n  - credentials:\n      - generation: 2\n"),
+            ("unknown-value", "description: A.\npersons: []\nservice:\n  fault: wrong-pasword\n"),
+            ("no-yaml", "description: A.\npersons: [\n"),
+        ])
+    func scenarioErrors(name: String, yaml: String) async throws {
+        let simulation = try Simulation()
+        let file = try simulation.write(yaml, as: "wrong.yaml")
+        let run = try await simulation.provider("provision", "--scenario", file, "--json")
+        let said = "exit \(run.status)\n\(run.errors)\(run.text)"
+        try check(
+            said.replacingOccurrences(of: simulation.scratch.path, with: "SCRATCH"), "error-scenario-\(name)")
+    }
+
     @Test("is a version, and a completion script for each shell")
     func versionAndCompletions() async throws {
         for command in [BuiltCommand.provider, .consumer] {

@@ -8,9 +8,9 @@ package import OpenSSL
 /// of them is made at a time. Its serial number says whether an earlier run made it: a run that is started
 /// again after it was interrupted leaves out what is there.
 package struct Provisioner: Sendable {
-    private let store: ProviderStore
+    let store: ProviderStore
     /// How many keys are made at a time; one for each core is as quick as it gets.
-    private let width: Int
+    let width: Int
 
     package init(_ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount) {
         self.store = store
@@ -28,6 +28,13 @@ package struct Provisioner: Sendable {
 
         /// Nothing made yet.
         package init() {}
+
+        /// Adds what another part of the work made.
+        package mutating func add(_ other: Outcome) {
+            made += other.made.prefix(max(Provisioner.mostKept - made.count, 0))
+            count += other.count
+            skipped += other.skipped
+        }
     }
 
     /// Makes what is asked for, with the authorities of an earlier run where these will do.
@@ -42,7 +49,8 @@ package struct Provisioner: Sendable {
     ///   cannot be made, `ProvisioningError` for a request that makes no sense.
     package func run(
         _ request: ProvisioningRequest, from drawing: RandomSource, keys: RandomSource? = nil,
-        authorities: RandomSource? = nil, keeping kept: Int = 1000, progress: (Int) -> Void = { _ in }
+        authorities: RandomSource? = nil, keeping kept: Int = Provisioner.mostKept,
+        progress: (Int) -> Void = { _ in }
     ) async throws -> Outcome {
         let slots = try request.slots()
         let keys = keys ?? drawing
@@ -68,14 +76,18 @@ package struct Provisioner: Sendable {
     ///
     /// - Throws: as the other.
     package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
+        let sources = run.sources
         let outcome = try await self.run(
-            run.request, from: run.drawing, keys: run.keys, authorities: run.authorities, progress: progress)
-        try run.finish(in: store)
+            run.request, from: sources.drawing, keys: sources.keys, authorities: sources.authorities,
+            progress: progress)
+        try sources.finish(in: store)
         return outcome
     }
 
     /// Large enough that a transaction costs little, small enough that a kill loses seconds.
-    private static let batchSize = 64
+    static let batchSize = 64
+    /// How many summaries an outcome holds at most.
+    private static let mostKept = 1000
 
     private func authority(
         for request: ProvisioningRequest, _ slots: [ProvisioningSlot], from source: RandomSource
@@ -141,7 +153,7 @@ private struct Work {
                 plan: IdentityPlan(
                     person: current.person, type: slots[slot].type, profile: slots[slot].profile,
                     algorithm: slots[slot].algorithm, validity: slots[slot].validity,
-                    policyArc: request.policyArc, locations: request.locations),
+                    policyArc: slots[slot].policyArc, locations: request.locations),
                 drawing: source, keys: keys.child(name))
             slot += 1
             if present.contains(SerialNumber.random(using: &random).upperHex) {

@@ -21,39 +21,27 @@ package struct ProvisioningRequest: Sendable {
     /// Persons that are given; the rest up to `personCount` are drawn.
     package var persons: [TestPerson]
     package var personCount: Int
-    /// The types; nil for those of the profile.
-    package var types: [CredentialType]?
-    /// When each type's certificates start, the newest first.
-    package var starts: [Date]
-    /// How many more encryption identities there are, each three years older than the oldest other one: keys
-    /// that were recovered from escrow.
-    package var recovered = 0
-    /// The profile, or the series of profiles, by name.
-    package var profile = "dod"
-    /// The key; nil for the profile's.
-    package var algorithm: KeyAlgorithm?
-    package var policyArc = PolicyArc.test
+    /// What each person gets, one set after the other.
+    package var sets: [CredentialSet]
     package var locations = PKILocations.example
     package var shard: Shard?
+
+    /// A request for so many persons, each with the same sets of credentials.
+    package init(persons: [TestPerson] = [], personCount: Int? = nil, sets: [CredentialSet]) {
+        self.persons = persons
+        self.personCount = personCount ?? persons.count
+        self.sets = sets
+    }
 
     /// A request whose newest certificates start the day before `date`, each older one three years earlier.
     package init(
         persons: [TestPerson] = [], personCount: Int? = nil, types: [CredentialType]? = nil,
         generations: Int = 4, algorithm: KeyAlgorithm? = nil, date: Date
     ) {
-        self.persons = persons
-        self.personCount = personCount ?? persons.count
-        self.types = types
-        self.algorithm = algorithm
-        starts = Self.starts(generations: generations, before: date)
-    }
-
-    /// The default starts: the day before `date` and every three years before it.
-    package static func starts(generations: Int, before date: Date) -> [Date] {
-        let calendar = Calendar.utc
-        let whole = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down))
-        let newest = calendar.date(byAdding: .day, value: -1, to: whole) ?? whole
-        return (0..<generations).map { calendar.adding(years: -3 * $0, to: newest) }
+        var set = CredentialSet(starts: CredentialSet.starts(generations: generations, before: date))
+        set.types = types
+        set.algorithm = algorithm
+        self.init(persons: persons, personCount: personCount, sets: [set])
     }
 
     /// Everything of the request that decides what comes out, in one text; not the shard, and not the starts
@@ -62,13 +50,51 @@ package struct ProvisioningRequest: Sendable {
         let names = persons.map {
             "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
         }
-        let parts: [String] = [
-            names.joined(separator: ","), String(personCount), (types ?? []).map(\.rawValue).joined(),
+        let parts: [String] =
+            [names.joined(separator: ","), String(personCount)]
+            + sets.flatMap { $0.description(withStarts: withStarts) } + [locations.repository]
+        return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
+    }
+}
+
+/// Certificates of the same kind that a person gets: some types, each several times.
+package struct CredentialSet: Sendable {
+    /// The types; nil for those of the profile.
+    package var types: [CredentialType]?
+    /// When each type's certificates start, the newest first.
+    package var starts: [Date]
+    /// How many more encryption identities there are, each older than the oldest other one: keys that were
+    /// recovered from escrow.
+    package var recovered = 0
+    /// How much older each recovered key is than the next.
+    package var interval = CalendarSpan.generation
+    /// The profile, or the series of profiles, by name.
+    package var profile = "dod"
+    /// The key; nil for the profile's.
+    package var algorithm: KeyAlgorithm?
+    package var policyArc = PolicyArc.test
+
+    /// Certificates of the usual types and kind.
+    package init(starts: [Date]) {
+        self.starts = starts
+    }
+
+    /// The default starts: the day before `date`, and every `interval` before it.
+    package static func starts(
+        generations: Int, before date: Date, every interval: CalendarSpan = .generation
+    ) -> [Date] {
+        let newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
+        return (0..<generations).map { interval.added(to: newest, times: -$0) }
+    }
+
+    /// Everything of the set that decides what comes out, as texts.
+    fileprivate func description(withStarts: Bool) -> [String] {
+        [
+            (types ?? []).map(\.rawValue).joined(),
             withStarts
                 ? starts.map(\.timeIntervalSince1970.description).joined(separator: ",") : "\(starts.count)",
-            String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue, locations.repository,
-        ]
-        return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
+            String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue,
+        ] + (interval == .generation ? [] : [interval.description])
     }
 }
 
@@ -78,44 +104,22 @@ struct ProvisioningSlot: Sendable {
     let profile: CredentialProfile
     let algorithm: KeyAlgorithm
     let validity: Range<Date>
+    let policyArc: PolicyArc
 }
 
 extension ProvisioningRequest {
-    /// What each person gets, in order: type by type, the newest first, recovered keys last of their type.
+    /// How many certificates each person gets.
     ///
     /// - Throws: `noSuchProfile`, `typeNotInProfile`.
     package func slotCount() throws(ProvisioningError) -> Int { try slots().count }
 
+    /// What each person gets, in order: set by set.
+    ///
+    /// - Throws: `noSuchProfile`, `typeNotInProfile`.
     func slots() throws(ProvisioningError) -> [ProvisioningSlot] {
         var slots: [ProvisioningSlot] = []
-        let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
-        for type in wanted {
-            for start in starts { slots.append(try slot(type, start)) }
-            guard type == .encryption, let oldest = starts.last else { continue }
-            for number in 0..<recovered {
-                slots.append(
-                    try slot(type, Calendar.utc.adding(years: -3 * (number + 1), to: oldest)))
-            }
-        }
+        for set in sets { slots += try set.slots() }
         return slots
-    }
-
-    private func slot(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> ProvisioningSlot {
-        let profile = try profile(at: start)
-        guard profile.has(type) else {
-            throw ProvisioningError(
-                .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
-        }
-        return ProvisioningSlot(
-            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
-            validity: start..<Calendar.utc.adding(years: profile.years, to: start))
-    }
-
-    private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
-        guard let found = CredentialProfile.named(profile, at: date) else {
-            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
-        }
-        return found
     }
 
     /// A person of the request; those that are not given are drawn from the source by their number.
@@ -129,5 +133,39 @@ extension ProvisioningRequest {
     var personNumbers: StrideTo<Int> {
         guard let shard else { return stride(from: 0, to: personCount, by: 1) }
         return stride(from: shard.number - 1, to: personCount, by: shard.count)
+    }
+}
+
+extension CredentialSet {
+    /// Type by type, the newest first, recovered keys last of their type.
+    fileprivate func slots() throws(ProvisioningError) -> [ProvisioningSlot] {
+        var slots: [ProvisioningSlot] = []
+        let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
+        for type in wanted {
+            for start in starts { slots.append(try slot(type, start)) }
+            guard type == .encryption, let oldest = starts.last else { continue }
+            for number in 0..<recovered {
+                slots.append(try slot(type, interval.added(to: oldest, times: -(number + 1))))
+            }
+        }
+        return slots
+    }
+
+    private func slot(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> ProvisioningSlot {
+        let profile = try profile(at: start)
+        guard profile.has(type) else {
+            throw ProvisioningError(
+                .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
+        }
+        return ProvisioningSlot(
+            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
+            validity: start..<Calendar.utc.adding(years: profile.years, to: start), policyArc: policyArc)
+    }
+
+    private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
+        guard let found = CredentialProfile.named(profile, at: date) else {
+            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
+        }
+        return found
     }
 }

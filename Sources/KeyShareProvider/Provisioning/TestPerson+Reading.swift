@@ -2,7 +2,7 @@ internal import Foundation
 internal import OpenSSL
 
 /// A person as files describe one; what is left out is drawn.
-package struct PersonDescription: Sendable, Decodable {
+package struct PersonDescription: Sendable, Hashable, Decodable {
     /// `First [Middle] Last`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?
     package var edipi: String?
@@ -57,6 +57,23 @@ package struct PersonDescription: Sendable, Decodable {
         if let organization { person.organization = try Self.digits(organization, 4, "an organisation") }
         if let association { person.association = try Self.digits(association, 1, "an association") }
         return person
+    }
+
+    /// The persons of descriptions. What these leave out follows from what they say, so that the same name has
+    /// the same identifier each time.
+    ///
+    /// - Parameter seed: the number of a seeded run.
+    /// - Throws: `malformedPerson` for a field that is wrong.
+    package static func persons(
+        _ descriptions: [PersonDescription], seed: UInt64?
+    ) throws(ProvisioningError) -> [TestPerson] {
+        var persons: [TestPerson] = []
+        for (number, description) in descriptions.enumerated() {
+            let text = "person \(number) \(description) \(seed.map(String.init) ?? "")"
+            var random = Seed(text).generator()
+            persons.append(try description.person(using: &random))
+        }
+        return persons
     }
 
     private static func digits(_ text: String, _ count: Int, _ what: String) throws(ProvisioningError)

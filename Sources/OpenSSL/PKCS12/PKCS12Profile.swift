@@ -1,7 +1,7 @@
 /// How a PKCS #12 file is written: which encryption, which MAC, how much work, whether with the chain.
 package struct PKCS12Profile: Sendable, Hashable {
     /// The profiles that there are, by the names that commands take.
-    package enum Name: String, Sendable, CaseIterable {
+    package enum Name: String, Sendable, CaseIterable, Codable {
         /// What OpenSSL 3 writes: AES-256, PBKDF2 and MAC with HMAC-SHA-256.
         case modern
         /// What every reader since the nineties takes: three-key Triple DES and a SHA-1 MAC.

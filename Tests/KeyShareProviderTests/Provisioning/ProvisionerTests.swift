@@ -75,7 +75,8 @@ struct ProvisionerTests {
         var part = interrupted.request
         part.personCount = 1
         // What a killed run leaves: some of its identities, and its note in the key chain.
-        _ = try await Provisioner(store).run(part, from: interrupted.drawing, keys: interrupted.keys)
+        _ = try await Provisioner(store).run(
+            part, from: interrupted.sources.drawing, keys: interrupted.sources.keys)
         let rest = try await Provisioner(store).run(try run(store))
         #expect((rest.count, rest.skipped) == (18, 6))
         let serials = try store.identities().map(\.serialNumber)
@@ -93,8 +94,8 @@ struct ProvisionerTests {
         }
         _ = try await Provisioner(store).run(
             try run(store, count: 1) {
-                $0.starts = starts
-                $0.recovered = 2
+                $0.sets[0].starts = starts
+                $0.sets[0].recovered = 2
             })
         let encryption = try store.identities().filter { $0.type(.keySharing2025) == .encryption }
         let dates = encryption.map(\.notBefore).sorted(by: >)
@@ -129,9 +130,9 @@ struct ProvisionerTests {
     @Test("refuses types that the profile does not have, and profiles that there are not")
     func refusals() throws {
         var request = ProvisioningRequest(personCount: 1, types: [.device], date: Self.date)
-        request.profile = "derived-piv"
+        request.sets[0].profile = "derived-piv"
         #expect(throws: ProvisioningError(.typeNotInProfile, "")) { try request.slotCount() }
-        request.profile = "nothing"
+        request.sets[0].profile = "nothing"
         #expect(throws: ProvisioningError(.noSuchProfile, "")) { try request.slotCount() }
     }
 

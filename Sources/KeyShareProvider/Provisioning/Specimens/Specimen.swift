@@ -66,10 +66,13 @@ package struct Specimen: Sendable {
         self.make = make
     }
 
-    /// Every faulty one, by kind.
-    package static let faults: [Specimen] =
+    /// Those whose fault is the certificate's, so that a key chain can hold them.
+    static let certificateFaults: [Specimen] =
         CertificateFaults.validity + CertificateFaults.usage + CertificateFaults.names
-        + CertificateFaults.encoding + FileFaults.all + ArchiveFaults.all
+        + CertificateFaults.encoding
+
+    /// Every faulty one, by kind.
+    package static let faults: [Specimen] = certificateFaults + FileFaults.all + ArchiveFaults.all
 
     /// The fault of a name; nil where there is none.
     package static func fault(named name: String) -> Specimen? {

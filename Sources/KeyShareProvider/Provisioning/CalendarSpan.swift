@@ -1,0 +1,61 @@
+internal import Foundation
+
+/// A stretch of calendar time, such as three years; negative ones lead back.
+package struct CalendarSpan: Sendable, Hashable {
+    /// What it is counted in.
+    package enum Unit: String, Sendable, CaseIterable {
+        case day, week, month, year
+    }
+
+    package let count: Int
+    package let unit: Unit
+
+    /// How far one generation of credentials usually is from the next.
+    package static let generation = CalendarSpan(3, .year)
+
+    package init(_ count: Int, _ unit: Unit) {
+        self.count = count
+        self.unit = unit
+    }
+
+    /// The moment that is so many of these after `date`, in UTC.
+    func added(to date: Date, times: Int = 1) -> Date {
+        let component: Calendar.Component =
+            switch unit {
+            case .day: .day
+            case .week: .weekOfYear
+            case .month: .month
+            case .year: .year
+            }
+        return Calendar.utc.date(byAdding: component, value: count * times, to: date) ?? date
+    }
+
+    /// About how many days it has, never fewer than it really has.
+    var longestDays: Int {
+        switch unit {
+        case .day: count
+        case .week: count * 7
+        case .month: count * 31
+        case .year: count * 366
+        }
+    }
+}
+
+extension CalendarSpan: CustomStringConvertible {
+    /// `3 years`, `1 day`.
+    package var description: String { "\(count) \(unit.rawValue)\(count == 1 ? "" : "s")" }
+
+    /// Reads what ``description`` writes, for counts from 1 to 100,000; nil for anything else.
+    package init?(_ text: String) {
+        let words = text.split(separator: " " as Character).map(String.init)
+        guard words.count == 2, let count = Int(words[0]), (1...100_000).contains(count),
+            let unit = Unit.allCases.first(where: { [$0.rawValue, $0.rawValue + "s"].contains(words[1]) })
+        else { return nil }
+        self.init(count, unit)
+    }
+}
+
+extension Date {
+    /// The last whole second, which is all that certificates hold.
+    var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
+}

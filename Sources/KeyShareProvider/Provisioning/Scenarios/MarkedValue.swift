@@ -1,0 +1,97 @@
+internal import Yams
+
+/// A value of a YAML text, with the place where it stands.
+struct MarkedValue: Sendable {
+    /// A place in a text, counted from one, columns in Unicode scalars.
+    struct Mark: Sendable, Hashable {
+        let line: Int
+        let column: Int
+    }
+
+    /// What the value is; what scalars mean is for the reader of the key to say.
+    enum Content: Sendable {
+        /// Nothing at all, `~` or `null`.
+        case nothing
+        case text(String)
+        case list([MarkedValue])
+        case mapping([(key: MarkedValue, value: MarkedValue)])
+    }
+
+    let content: Content
+    let mark: Mark
+}
+
+extension MarkedValue {
+    /// More values than any scenario needs; aliases of aliases would make any number of them.
+    private static let mostValues = 10_000
+
+    /// Parses a text of one YAML document.
+    ///
+    /// - Throws: `ScenarioProblem` with the place where it stops being YAML.
+    init(yaml text: String) throws(ScenarioProblem) {
+        let node: Node?
+        do {
+            // The encoding is named because Yams would else look into the environment for one.
+            node = try Parser(yaml: text, encoding: .utf8).singleRoot()
+        } catch {
+            throw ScenarioProblem(error as? YamlError ?? .no, in: text)
+        }
+        guard let node else {
+            throw ScenarioProblem(Mark(line: 1, column: 1), "the text is empty; expected a scenario")
+        }
+        var left = Self.mostValues
+        try self.init(node, left: &left, within: Mark(line: 1, column: 1))
+    }
+
+    private init(_ node: Node, left: inout Int, within place: Mark) throws(ScenarioProblem) {
+        mark = node.mark.map { Mark(line: $0.line, column: $0.column) } ?? place
+        left -= 1
+        guard left > 0 else {
+            throw ScenarioProblem(mark, "there are more than \(Self.mostValues) values in the text")
+        }
+        switch node {
+        case .scalar(let scalar):
+            let isNothing = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+            content = isNothing ? .nothing : .text(scalar.string)
+        case .sequence(let sequence):
+            var list: [MarkedValue] = []
+            for node in sequence { list.append(try MarkedValue(node, left: &left, within: mark)) }
+            content = .list(list)
+        case .mapping(let mapping):
+            var entries: [(key: MarkedValue, value: MarkedValue)] = []
+            for (key, value) in mapping {
+                let key = try MarkedValue(key, left: &left, within: mark)
+                entries.append((key, try MarkedValue(value, left: &left, within: key.mark)))
+            }
+            content = .mapping(entries)
+        case .alias:
+            // Parsing puts what an alias stands for in its place.
+            content = .nothing
+        }
+    }
+}
+
+extension ScenarioProblem {
+    /// What Yams says about a text, at the place it names.
+    fileprivate init(_ error: YamlError, in text: String) {
+        func at(_ mark: Yams.Mark) -> MarkedValue.Mark { .init(line: mark.line, column: mark.column) }
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            let during = context.map { ", \($0.text) that starts in line \($0.mark.line)" } ?? ""
+            self.init(at(mark), "this is no YAML: \(problem)\(during)")
+        case .duplicatedKeysInMapping(let keys, let context):
+            self.init(
+                at(context.mark),
+                "the key \u{201C}\(keys.first ?? "")\u{201D} is there twice; expected it once")
+        case .reader(let problem, let offset, _, _):
+            let before = text.prefix(offset ?? 0).split(
+                separator: "\n", omittingEmptySubsequences: false)
+            self.init(
+                .init(line: max(before.count, 1), column: (before.last?.unicodeScalars.count ?? 0) + 1),
+                "this is no YAML: \(problem)")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            self.init(.init(line: 1, column: 1), "this is no YAML: it is nested too deeply")
+        }
+    }
+}
