@@ -124,7 +124,10 @@ let package = Package(
             exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareProviderTests",
-            dependencies: ["Fixtures", "KeyShareProvider", "KeyShareConsumer", "TestSupport"]),
+            dependencies: [
+                "Fixtures", "KeyShareProvider", "KeyShareConsumer", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [

@@ -32,6 +32,11 @@ final class ExportCache: Sendable {
         state.withLock { $0.files[name]?.count }
     }
 
+    /// Forgets every file.
+    func removeAll() {
+        state.withLock { $0 = State() }
+    }
+
     /// Keeps a file; everything made under another password goes.
     func keep(_ bytes: [UInt8], as name: String, password: SecretBytes) {
         state.withLock { state in

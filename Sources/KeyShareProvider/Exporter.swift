@@ -32,6 +32,11 @@ package struct Exporter: Sendable {
         cache.size(of: Self.name(identifier, generation))
     }
 
+    /// Forgets every file that was made.
+    func forget() {
+        cache.removeAll()
+    }
+
     /// The bytes of a 2025 item under `password`.
     ///
     /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder, `.refused` for

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The provider app behind its connection: lists, exports, and hands out the password.
 ///
-/// While the device's state keeps the key chain closed, content and password are refused, whatever of them is
-/// in memory; lists, which hold no secret, go on.
+/// While the device's state keeps the key chain closed, content and password are refused and what was of them
+/// in memory is forgotten; lists, which hold no secret, go on.
 package final class Provider: ProviderService {
     private let store: ProviderStore
     private let catalogue: Catalogue
@@ -17,8 +17,10 @@ package final class Provider: ProviderService {
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
     private let hasFixedPassword: Bool
     private let usesEmptyPassword: Bool
-    /// The service password, and the change count of the key chain that it was read at.
-    private let currentPassword: Mutex<(password: SecretBytes, generation: Int64)>
+    private let deviceState: DeviceStateWatch
+    /// The service password, nil where it was forgotten, and the change count of the key chain that it was read
+    /// at.
+    private let currentPassword: Mutex<(password: SecretBytes?, generation: Int64)>
 
     /// Reads the service password, or makes it on first use.
     ///
@@ -33,6 +35,7 @@ package final class Provider: ProviderService {
     ) throws {
         self.store = store
         self.now = now
+        deviceState = store.watchState()
         self.putOnPasteboard = putOnPasteboard
         catalogue = Catalogue(store, root: root)
         exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
@@ -68,12 +71,36 @@ package final class Provider: ProviderService {
         try requireOpen()
         let snapshot = try snapshot()
         return try await exporter.content(
-            of: parsed, in: snapshot, password: currentPassword.withLock { $0.password }, now: now())
+            of: parsed, in: snapshot, password: servicePassword(), now: now())
     }
 
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         try requireOpen()
-        return currentPassword.withLock { $0.password }
+        return try servicePassword()
+    }
+
+    package func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        do {
+            return try deviceState.status().lockCount
+        } catch {
+            throw ProviderFailure(error, during: "the device's state cannot be read")
+        }
+    }
+
+    /// Follows the device's state: forgets files and password where it keeps the key chain closed, and is ready
+    /// again where it does not.
+    package func followDeviceState() {
+        do throws(ProviderFailure) {
+            try requireOpen()
+        } catch {
+            exporter.forget()
+            if !hasFixedPassword {
+                currentPassword.withLock { $0 = (nil, -1) }
+            }
+            return
+        }
+        // Where it cannot be read now, the next request tries again and says so.
+        try? refresh()
     }
 
     /// Goes over to the service password as it is now, should another process have changed it. Every question
@@ -148,9 +175,19 @@ package final class Provider: ProviderService {
 
     private func requireOpen() throws(ProviderFailure) {
         do {
-            try store.requireOpen()
+            try Keychain.check(ProviderStore.accessibility, isAvailableIn: deviceState.status().state)
         } catch {
             throw ProviderFailure(error, during: "the key chain cannot be read")
+        }
+    }
+
+    /// The service password as it was read last, or as it is now where it was forgotten since.
+    private func servicePassword() throws(ProviderFailure) -> SecretBytes {
+        if let password = currentPassword.withLock({ $0.password }) { return password }
+        do {
+            return try store.servicePassword()
+        } catch {
+            throw ProviderFailure(error, during: "the password cannot be read")
         }
     }
 

@@ -7,7 +7,7 @@ package import OpenSSL
 /// authorities, the latter in a group of their own so that they are never published.
 package struct ProviderStore: Sendable {
     let keychain: Keychain
-    private let device: Device
+    let device: Device
     let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
 
     /// Opens the key chain, and makes it on first use.
@@ -76,12 +76,8 @@ package struct ProviderStore: Sendable {
         }
     }
 
-    /// Refuses while the device's state keeps keys and password closed.
-    ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed`.
-    func requireOpen() throws(KeychainError) {
-        try keychain.requireAvailable(Self.accessibility)
-    }
+    /// A look at the device's state that is cheap enough for every password.
+    func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
 
     /// When keys and password can be used: a provider goes on while the device is locked, but has nothing to
     /// give after a restart until the first unlock.
@@ -106,7 +102,7 @@ package struct ProviderStore: Sendable {
     ///
     /// The change is on disk by now: that nobody could be told of it does not undo it, and whoever asks the
     /// provider is answered by the key chain's change count.
-    private func tellOfChange() {
+    func tellOfChange() {
         try? Notifications(device: device).post(Notifications.identitiesChanged)
     }
 }

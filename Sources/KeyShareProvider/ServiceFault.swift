@@ -131,6 +131,8 @@ package struct FaultyProvider: ProviderService {
         }
     }
 
+    package func grantPeriod() throws(ProviderFailure) -> UInt64 { try provider.grantPeriod() }
+
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {

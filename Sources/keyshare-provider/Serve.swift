@@ -100,7 +100,17 @@ struct Serve: AsyncParsableCommand {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: server), .init(service: try PasswordWatch(device, provider)),
+                    .init(service: server),
+                    .init(
+                        service: try Watch(device, Notifications.passwordChanged) {
+                            // Where it cannot be read now, the next request tries again and says so.
+                            try? provider.refresh()
+                        }),
+                    .init(
+                        service: try Watch(device, Notifications.deviceStateChanged) {
+                            server.endOldGrants()
+                            provider.followDeviceState()
+                        }),
                     .init(service: Announcement(console: console, path: server.path)),
                 ], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
@@ -124,20 +134,19 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// Takes over a new password as soon as `password rotate` says that there is one.
-    private struct PasswordWatch: Service {
-        private let provider: Provider
+    /// Does something as soon as another process says that something has changed.
+    private struct Watch: Service {
         private let changes: Observations
+        private let act: @Sendable () -> Void
 
-        init(_ device: Device, _ provider: Provider) throws {
-            self.provider = provider
-            changes = try Notifications(device: device).observe(Notifications.passwordChanged)
+        init(_ device: Device, _ name: String, act: @escaping @Sendable () -> Void) throws {
+            self.act = act
+            changes = try Notifications(device: device).observe(name)
         }
 
         func run() async throws {
             for await _ in changes.cancelOnGracefulShutdown() {
-                // Where it cannot be read now, the next request tries again and says so.
-                try? provider.refresh()
+                act()
             }
         }
     }

@@ -59,6 +59,72 @@ struct DeviceStateTests {
         }
     }
 
+    @Test("Every lock and every restart is counted, and nothing else")
+    func lockCount() throws {
+        func count() throws -> UInt64 { try Device(folder: device.folder).status().lockCount }
+        #expect(try device.status() == .new)
+        try device.lock()
+        #expect(try count() == 1)
+        try device.lock()
+        try device.unlock()
+        #expect(try count() == 1)
+        try device.lock()
+        try device.restart()
+        try device.restart()
+        #expect(try count() == 4)
+        try device.unlock()
+        try device.removePasscode()
+        try device.lock()
+        #expect(try count() == 4)
+        try device.restart()
+        try device.setPasscode()
+        #expect(try count() == 5 && device.state() == .new)
+    }
+
+    @Test("A state from before locks were counted is understood")
+    func uncounted() throws {
+        try AtomicFile.write(Array("locked\n".utf8), to: device.folder + "/state")
+        #expect(try device.status() == DeviceStatus(state: DeviceState(lock: .locked), lockCount: 0))
+    }
+
+    @Test("A watch sees every change at once, by whatever hand")
+    func watch() throws {
+        let watch = DeviceStateWatch(device)
+        let path = device.folder + "/state"
+        for _ in 0..<3 {
+            for act in [{ try $0.lock() }, { try $0.restart() }, { try $0.unlock() }]
+                as [(Device) throws -> Void]
+            {
+                try act(device)
+                #expect(try watch.status() == device.status())
+                #expect(try watch.status() == device.status())
+            }
+        }
+        try Data("locked 77\n".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try watch.status().lockCount == 77)
+        try Data("nothing\n".utf8).write(to: URL(fileURLWithPath: path))
+        for _ in 0..<2 {
+            #expect(throws: DeviceError(.damagedFile, path: "", "")) { try watch.status() }
+        }
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try watch.status() == .new)
+        // Without the folder there is nothing to watch; the file is asked, and there is none.
+        try FileManager.default.removeItem(atPath: device.folder)
+        for _ in 0..<2 { #expect(try watch.status() == .new) }
+    }
+
+    @Test("Who observes is told of every change, and of none where nothing changed")
+    func notification() async throws {
+        var changes = try Notifications(device: device).observe(Notifications.deviceStateChanged)
+            .makeAsyncIterator()
+        try device.lock()
+        #expect(await changes.next() != nil)
+        try device.lock()
+        try Notifications(device: device).post("something.else")
+        try device.unlock()
+        #expect(await changes.next() != nil)
+    }
+
     @Test("States are told apart by a word each")
     func words() {
         #expect(
@@ -70,7 +136,7 @@ struct DeviceStateTests {
 
     @Test(
         "A state that nobody wrote is an error, and opens nothing",
-        arguments: ["", "unlocked", "open\n", "unlocked\n\n"])
+        arguments: ["", "unlocked", "open\n", "unlocked\n\n", "unlocked \n", "unlocked x\n", "locked 1 2\n"])
     func damaged(text: String) throws {
         let keychain = try Keychain(device: device, app: .provider)
         try keychain.setPassword(SecretBytes(utf8: "p"), service: "s", account: "a")

@@ -30,6 +30,8 @@ struct StandInProvider: ProviderService {
 
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes { try secret.get() }
 
+    func grantPeriod() throws(ProviderFailure) -> UInt64 { 0 }
+
     func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {

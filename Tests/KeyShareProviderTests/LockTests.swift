@@ -2,6 +2,7 @@ import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
+import Logging
 import OpenSSL
 import ProviderConnection
 import TestSupport
@@ -72,6 +73,56 @@ struct LockTests {
             #expect(try provider.password(for: label) == password)
             #expect(try await provider.content(of: label) == bytes)
         }
+    }
+
+    @Test(
+        "takes back every grant when it is locked or restarted, though it is unlocked again at once, and grants anew"
+    )
+    func grants() async throws {
+        let (provider, label) = try await warmProvider()
+        let path = scratch.path("provider.sock")
+        let server = try ProviderServer(
+            path: path, service: provider, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let running = Task { try await server.run() }
+        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        for close in [{ try $0.lock() }, { try $0.restart() }] as [(Device) throws -> Void] {
+            try await client.startAccessing(label)
+            _ = try await client.fetchPassword(for: label)
+            _ = try await client.readAll(label)
+            try close(device)
+            try device.unlock()
+            let notGranted = ConnectionError(ProviderFailure(.notAvailable, ""))
+            await #expect(throws: notGranted) { try await client.fetchPassword(for: label) }
+            await #expect(throws: notGranted) { try await client.readAll(label) }
+        }
+        try await client.startAccessing(label)
+        let bytes = try await client.readAll(label)
+        let password = try await client.fetchPassword(for: label)
+        #expect(try PKCS12.read(bytes, password: .text(password)).identities.count == 1)
+        await client.close()
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("forgets file and password when it is restarted, and has both again after the first unlock")
+    func forgets() async throws {
+        let (provider, label) = try await warmProvider()
+        let bytes = try await provider.content(of: label)
+        let password = try provider.password(for: label)
+        try device.lock()
+        provider.followDeviceState()
+        #expect(try await provider.content(of: label) == bytes)
+        try device.restart()
+        provider.followDeviceState()
+        try device.unlock()
+        // A file that is made anew has new salts.
+        #expect(try await provider.content(of: label) != bytes)
+        #expect(try provider.password(for: label) == password)
+        try device.restart()
+        provider.followDeviceState()
+        try device.unlock()
+        provider.followDeviceState()
+        #expect(try provider.password(for: label) == password)
     }
 
     @Test("lists on after its key chain was emptied before the first unlock, and has a new password after it")

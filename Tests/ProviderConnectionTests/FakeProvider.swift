@@ -11,6 +11,8 @@ final class FakeProvider: ProviderService {
     let password = SecretBytes(utf8: "correct horse")
     /// Passed by every request for content and for facts.
     let gate: Gate?
+    /// What the period of grants is; nil where the provider cannot tell.
+    let period = Mutex<UInt64?>(0)
 
     init(items: [Item] = [], contents: [String: [UInt8]] = [:], gate: Gate? = nil) {
         self.items = items
@@ -66,6 +68,13 @@ final class FakeProvider: ProviderService {
 
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         password
+    }
+
+    func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        guard let period = period.withLock({ $0 }) else {
+            throw ProviderFailure(.serviceFailed, "the period is not known")
+        }
+        return period
     }
 
     func present(

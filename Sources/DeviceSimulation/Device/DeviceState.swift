@@ -68,27 +68,77 @@ extension DeviceState: CustomStringConvertible {
     package var description: String { hasPasscode ? lock.rawValue : Self.noPasscode }
 }
 
+/// A device's state, and how often it was closed to its user on the way there.
+package struct DeviceStatus: Sendable, Hashable {
+    package let state: DeviceState
+    /// How many times the device was locked or restarted: what was allowed under an earlier number is over, also
+    /// where the device is open again by now.
+    package let lockCount: UInt64
+
+    /// What a new device is in.
+    package static let new = DeviceStatus(state: .new, lockCount: 0)
+
+    /// The status that `text`, as `description` gives it, names.
+    init?(_ text: some StringProtocol) {
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard (1...2).contains(words.count), let state = DeviceState(words[0]),
+            let count = words.count == 1 ? 0 : UInt64(words[1])
+        else { return nil }
+        self.init(state: state, lockCount: count)
+    }
+
+    init(state: DeviceState, lockCount: UInt64) {
+        self.state = state
+        self.lockCount = lockCount
+    }
+
+    /// The same in another state, which is a lock or a restart or is not.
+    func changed(to state: DeviceState, isClosing: Bool) -> DeviceStatus {
+        DeviceStatus(state: state, lockCount: isClosing ? lockCount &+ 1 : lockCount)
+    }
+}
+
+extension DeviceStatus: CustomStringConvertible {
+    /// The state's word and the number.
+    package var description: String { "\(state) \(lockCount)" }
+}
+
+extension Notifications {
+    /// Posted when the device was locked, unlocked or restarted, or its passcode set or removed.
+    package static let deviceStateChanged = "red.hound.keyshare.device-state"
+}
+
 extension Device {
-    private var statePath: String { folder + "/state" }
+    /// The name of the file that holds the state.
+    static let stateName = "state"
+
+    private var statePath: String { folder + "/" + Self.stateName }
     private var stateLockPath: String { folder + "/state.lock" }
 
     /// The state that the device is in, as whoever changed it last in any process left it.
     ///
     /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
-    package func state() throws(DeviceError) -> DeviceState {
+    package func state() throws(DeviceError) -> DeviceState { try status().state }
+
+    /// The same, and how often the device was locked or restarted.
+    ///
+    /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
+    package func status() throws(DeviceError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
-        guard text.last == "\n", let state = DeviceState(text.dropLast()) else {
+        guard text.last == "\n", let status = DeviceStatus(text.dropLast()) else {
             throw DeviceError(.damagedFile, path: statePath, "\(statePath) names no state of a device")
         }
-        return state
+        return status
     }
 
     /// Unlocks the device, as the user does with the passcode.
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
     package func unlock() throws(DeviceError) {
-        try change { state in state.hasPasscode ? DeviceState(lock: .unlocked) : state }
+        try change { status in
+            status.changed(to: status.state.hasPasscode ? .new : status.state, isClosing: false)
+        }
     }
 
     /// Locks the device. Without a passcode there is nothing to lock; before the first unlock it is locked
@@ -96,8 +146,9 @@ extension Device {
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
     package func lock() throws(DeviceError) {
-        try change { state in
-            state.hasPasscode && state.lock == .unlocked ? DeviceState(lock: .locked) : state
+        try change { status in
+            guard status.state.hasPasscode, status.state.lock == .unlocked else { return status }
+            return status.changed(to: DeviceState(lock: .locked), isClosing: true)
         }
     }
 
@@ -105,7 +156,10 @@ extension Device {
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
     package func restart() throws(DeviceError) {
-        try change { state in state.hasPasscode ? DeviceState(lock: .beforeFirstUnlock) : state }
+        try change { status in
+            let state = status.state.hasPasscode ? DeviceState(lock: .beforeFirstUnlock) : status.state
+            return status.changed(to: state, isClosing: true)
+        }
     }
 
     /// Gives the device a passcode; it stays unlocked. Without effect when it has one.
@@ -115,10 +169,11 @@ extension Device {
     package func setPasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { withExtendedLifetime(changing) {} }
-        guard try !state().hasPasscode else { return }
+        let status = try status()
+        guard !status.state.hasPasscode else { return }
         // One that was added while the earlier passcode was being removed must not come back with the new.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)
-        try keep(.new)
+        try keep(status.changed(to: .new, isClosing: false))
     }
 
     /// Takes the passcode away, and with it, for ever, the key chain's items that are kept only while there
@@ -129,25 +184,27 @@ extension Device {
     package func removePasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { withExtendedLifetime(changing) {} }
-        let state = try state()
-        guard state.hasPasscode else { return }
-        guard state.lock == .unlocked else {
+        let status = try status()
+        guard status.state.hasPasscode else { return }
+        guard status.state.lock == .unlocked else {
             throw DeviceError(.locked, path: "", "the passcode can only be removed from an unlocked device")
         }
         // First the items: interrupted, there are none and a passcode, never the other way round.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)
-        try keep(.withoutPasscode)
+        try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
 
-    private func change(_ body: (DeviceState) -> DeviceState) throws(DeviceError) {
+    private func change(_ body: (DeviceStatus) -> DeviceStatus) throws(DeviceError) {
         let changing = try FileLock.acquire(stateLockPath)
         defer { withExtendedLifetime(changing) {} }
-        let state = try state()
-        let next = body(state)
-        if next != state { try keep(next) }
+        let status = try status()
+        let next = body(status)
+        if next != status { try keep(next) }
     }
 
-    private func keep(_ state: DeviceState) throws(DeviceError) {
-        try AtomicFile.write(Array("\(state)\n".utf8), to: statePath)
+    private func keep(_ status: DeviceStatus) throws(DeviceError) {
+        try AtomicFile.write(Array("\(status)\n".utf8), to: statePath)
+        // It is so by now, told or not: whoever must not miss it looks at the file.
+        try? Notifications(device: self).post(Notifications.deviceStateChanged)
     }
 }

@@ -37,15 +37,6 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Refuses while the device's state keeps items of `accessibility` closed; reads one small file.
-    ///
-    /// Whoever keeps a secret of the key chain in memory asks this before handing it on.
-    ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed`, with a hint at what opens them.
-    package func requireAvailable(_ accessibility: Accessibility) throws(KeychainError) {
-        try Self.check(accessibility, isAvailableIn: try deviceState())
-    }
-
     /// A number that grows with every committed change of the app's groups, or of `accessGroup` alone, made
     /// by any process.
     ///
@@ -121,7 +112,11 @@ extension Keychain {
     }
 
     /// Refuses to touch a secret that the device's state keeps closed.
-    static func check(
+    ///
+    /// Whoever keeps a secret of the key chain in memory asks this before handing it on.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed`, with a hint at what opens it.
+    package static func check(
         _ accessibility: Accessibility, isAvailableIn state: DeviceState
     ) throws(KeychainError) {
         guard !accessibility.isAvailable(in: state) else { return }

@@ -39,7 +39,8 @@ package struct Notifications: Sendable {
     ///   give.
     package func observe(_ name: String) throws(DeviceError) -> Observations {
         _ = try path(name)
-        return Observations(events: try FolderEvents(folder), name: name)
+        return Observations(
+            events: try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE)), name: name)
     }
 
     private func path(_ name: String) throws(DeviceError) -> String {
@@ -78,78 +79,4 @@ package struct Observations: AsyncSequence, Sendable {
 
     /// Gives the notifications to the task that iterates.
     package func makeAsyncIterator() -> AsyncStream<Void>.Iterator { stream.makeAsyncIterator() }
-}
-
-/// The kernel's word of what is written in a folder (inotify(7)).
-private struct FolderEvents: ~Copyable {
-    /// What a look at the events shows.
-    enum Look {
-        case nothing
-        case happened
-        case ended
-    }
-
-    private let descriptor: CInt
-
-    /// Watches the folder at `path`.
-    init(_ path: String) throws(DeviceError) {
-        descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw .inputOutput("cannot observe", path, errno: errno) }
-        let events = UInt32(IN_CLOSE_WRITE) | UInt32(IN_ONLYDIR)
-        guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
-            throw .inputOutput("cannot observe", path, errno: errno)
-        }
-    }
-
-    deinit {
-        close(descriptor)
-    }
-
-    /// Gives the descriptor away; the taker closes it.
-    consuming func take() -> CInt {
-        let descriptor = descriptor
-        discard self
-        return descriptor
-    }
-
-    /// Reads all events there are, and says whether one of them is about the file `name`.
-    static func drain(_ descriptor: CInt, name: String) -> Look {
-        var look = Look.nothing
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        while true {
-            let count = unsafe read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return errno == EAGAIN && count < 0 ? look : .ended }
-            var rest = buffer[..<count]
-            while let event = Event(&rest) {
-                if event.mask & UInt32(IN_IGNORED) != 0 { return .ended }
-                // What overflowed may have been ours.
-                if event.mask & UInt32(IN_Q_OVERFLOW) != 0 || event.name.elementsEqual(name.utf8) {
-                    look = .happened
-                }
-            }
-        }
-    }
-
-    /// One event, taken from the front of what was read.
-    private struct Event {
-        let mask: UInt32
-        let name: ArraySlice<UInt8>
-
-        init?(_ bytes: inout ArraySlice<UInt8>) {
-            // struct inotify_event: watch, mask, cookie, size of the name with the zeroes behind it; name.
-            let header = 16
-            guard bytes.count >= header else { return nil }
-            func word(_ index: Int) -> UInt32 {
-                unsafe bytes.withUnsafeBytes { buffer in
-                    unsafe buffer.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)
-                }
-            }
-            mask = word(1)
-            let size = Int(word(3))
-            guard bytes.count >= header + size else { return nil }
-            name = bytes.dropFirst(header).prefix(size).prefix { $0 != 0 }
-            bytes = bytes.dropFirst(header + size)
-        }
-    }
 }

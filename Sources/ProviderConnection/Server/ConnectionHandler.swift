@@ -69,6 +69,7 @@ extension ConnectionHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        connections.endOldGrants()
         now = .now()
         session.receive(unwrapInboundIn(data), at: now)
         process()
@@ -111,6 +112,13 @@ extension ConnectionHandler {
         connections.released(reportedBytes)
         reportedBytes = 0
         connections.left(id)
+    }
+
+    /// Ends all grants; reads that wait for content are told so.
+    func endGrants() {
+        now = .now()
+        session.endGrants()
+        process()
     }
 
     /// Finishes what is being answered, and closes.
@@ -216,6 +224,7 @@ extension ConnectionHandler {
 
     private func complete(_ token: Int, _ outcome: SessionWork.Outcome) {
         guard tasks.removeValue(forKey: token) != nil else { return }
+        connections.endOldGrants()
         now = .now()
         session.complete(token, with: connections.withinBudget(outcome), at: now)
         process()

@@ -19,6 +19,7 @@ final class Connections {
     private var lastID = 0
     private var heldBytes = 0
     private var isDraining = false
+    private var grantPeriod: UInt64?
     private var warnings: [String: NIODeadline] = [:]
     private let emptied: EventLoopPromise<Void>
 
@@ -35,6 +36,7 @@ final class Connections {
         self.emptied = emptied
         self.entrance = entrance
         self.admission = Admission(limit: limits.connections, limitPerPeer: limits.connectionsPerPeer)
+        self.grantPeriod = try? service.grantPeriod()
     }
 
     /// A handler for a newcomer, another connection being closed for it where need be; nil if it must go.
@@ -66,6 +68,18 @@ final class Connections {
 
     func saidHello(_ id: Int) {
         admission.saidHello(id)
+    }
+
+    /// Ends every connection's grants, and lets go of their content, where the provider's time for them is over.
+    func endOldGrants() {
+        // Not to know is a period of its own.
+        let period = try? service.grantPeriod()
+        guard period != grantPeriod else { return }
+        grantPeriod = period
+        logger.info("all grants end")
+        for handler in handlers.values {
+            handler.endGrants()
+        }
     }
 
     /// Logs a warning that peers can bring about, at most once a second, so that they cannot fill a disk.

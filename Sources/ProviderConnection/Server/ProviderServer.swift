@@ -4,6 +4,7 @@ package import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// The provider's end of the socket, as a service of a service group.
 ///
@@ -25,6 +26,8 @@ package final class ProviderServer: Service {
     private let fault: ConnectionFault?
     private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
     private let logger: Logger
+    /// What runs on the event loop, and the way there, while it serves.
+    private let serving = Mutex<(entrance: LoopEntrance, connections: NIOLoopBound<Connections>)?>(nil)
 
     /// Takes the socket at `path`; its folder is made where it is missing.
     ///
@@ -94,6 +97,13 @@ package final class ProviderServer: Service {
         try result.get()
     }
 
+    /// Ends the grants of all connections if the provider's period for them has gone by, where no request has
+    /// brought that about yet: content that was granted leaves the memory.
+    package func endOldGrants() {
+        guard let (entrance, connections) = serving.withLock({ $0 }) else { return }
+        entrance.execute { connections.value.endOldGrants() }
+    }
+
     private func serve(
         _ descriptor: CInt, on loop: any EventLoop, _ entrance: LoopEntrance
     ) async throws {
@@ -105,6 +115,8 @@ package final class ProviderServer: Service {
                     fault: fault, logger: logger, emptied: emptied, entrance: entrance),
                 eventLoop: loop)
         }.get()
+        serving.withLock { $0 = (entrance, connections) }
+        defer { serving.withLock { $0 = nil } }
         let channel: any Channel
         do {
             channel = try await ServerBootstrap(group: loop)

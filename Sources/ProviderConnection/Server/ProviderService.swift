@@ -45,6 +45,15 @@ package protocol ProviderService: Sendable {
     ///   `serviceFailed` where there is no password.
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes
 
+    /// A number that is another one when everything that was granted before is over, as when the device was
+    /// locked or restarted.
+    ///
+    /// Called on the event loop, before whatever might use a grant: it must take no longer than a look at one
+    /// small file.
+    ///
+    /// - Throws: Where the provider cannot tell, which ends what was granted too.
+    func grantPeriod() throws(ProviderFailure) -> UInt64
+
     /// Legacy: the rows for these types, in pages as `page(of:after:limit:)` has them.
     ///
     /// - Throws: `usage` for types that are not known, `mixedMechanisms` for types of the other mechanism.

@@ -61,6 +61,11 @@ struct SessionGrants: Sendable {
         }
     }
 
+    /// Ends every grant; the reads that waited for content are the caller's to answer.
+    mutating func revokeAll() -> [WaitingRead] {
+        grants.keys.flatMap { revoke($0) }
+    }
+
     mutating func beginLoading(_ identifier: String, token: Int, for read: WaitingRead) {
         grants[identifier]?.content = .loading(token: token, waiting: [read])
         waitingReads += 1

@@ -118,6 +118,14 @@ extension Session {
         }
     }
 
+    /// Ends every grant, those that are being made included, and lets go of the content.
+    package mutating func endGrants() {
+        refuseReads(grants.revokeAll())
+        for token in pending.keys {
+            pending[token]?.isRevoked = true
+        }
+    }
+
     private mutating func refuseReads(_ reads: [SessionGrants.WaitingRead]) {
         for read in reads {
             queue.append(.reply(.failure(Self.notAvailable), requestID: read.requestID))
@@ -187,7 +195,9 @@ extension Session {
     }
 
     private mutating func grant(_ export: LegacyExport, _ question: Pending) {
-        if let refusal = refusal(of: export.item.identifier, holding: export.content.count) {
+        if question.isRevoked {
+            reply(.failure(Self.notAvailable), to: question)
+        } else if let refusal = refusal(of: export.item.identifier, holding: export.content.count) {
             reply(.failure(refusal), to: question)
         } else {
             refuseReads(grants.grant(export.item.identifier, export: export.content))
