@@ -18,6 +18,10 @@ extension DeviceError: CommandReportable {
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
         case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: hint)
+        case .alreadyThere:
+            CommandFailure(.refused, code: "already-there", reason, hint: hint ?? "--force replaces it")
+        case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: hint)
+        case .foreignBackup: CommandFailure(.refused, code: "foreign-backup", reason, hint: hint)
         case .inputOutput, .damagedFile, .invalidValue: CommandFailure(.inputOutput, reason)
         case .socketPathTooLong:
             CommandFailure(

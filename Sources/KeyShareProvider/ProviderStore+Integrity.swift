@@ -78,7 +78,8 @@ extension ProviderStore {
         return report
     }
 
-    private static func problems(
+    /// What is wrong with one identity.
+    static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {
         func problem(_ kind: IntegrityProblem.Kind, _ reason: String) -> IntegrityProblem {

@@ -17,7 +17,7 @@ struct ProviderCommand: AsyncParsableCommand {
         version: CommandMain.version,
         subcommands: [
             Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Password.self,
-            Trust.self, Classify.self, Check.self, Merge.self, Clear.self,
+            Trust.self, Classify.self, Check.self, Backup.self, Restore.self, Merge.self, Clear.self,
         ])
 
     static func main() async {

@@ -3,48 +3,91 @@ package import OpenSSL
 
 /// Files that are there whole or not at all, whatever happens while they are written.
 package enum AtomicFile {
-    /// Writes `bytes` to `path`, in place of what is there; on failure that stays as it was.
+    /// Writes `bytes` to `path`, in place of what is there unless that is to stay; on failure it stays as it was.
     ///
     /// The bytes go to a new file in the same folder, to disk, and only then under the name. A symbolic link
     /// at `path` is replaced, not followed.
     ///
     /// - Throws: `DeviceError`: `.cannotCreate` when the folder takes no new file, `.inputOutput` when the
     ///   bytes do not reach the disk. After a failed `fsync` nothing is tried again: the kernel may have
-    ///   dropped the bytes and would report success.
+    ///   dropped the bytes and would report success. `.alreadyThere` for what must not be replaced.
     package static func write(
-        _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600
+        _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600, replacing: Bool = true
     ) throws(DeviceError) {
         try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
-            try unsafe write(UnsafeRawBufferPointer(buffer), to: path, mode: mode)
+            try unsafe write(UnsafeRawBufferPointer(buffer), to: path, mode: mode, replacing: replacing)
         }
     }
 
     /// The same for bytes that are secret.
     package static func write(
-        _ secret: SecretBytes, to path: String, mode: UInt32 = 0o600
+        _ secret: SecretBytes, to path: String, mode: UInt32 = 0o600, replacing: Bool = true
     ) throws(DeviceError) {
         try unsafe secret.withUnsafeBytes { buffer throws(DeviceError) in
-            try unsafe write(buffer, to: path, mode: mode)
+            try unsafe write(buffer, to: path, mode: mode, replacing: replacing)
         }
     }
 
-    private static func write(
-        _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32
-    ) throws(DeviceError) {
-        let folder = Folder.parent(of: path)
-        let temporary = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
-        do throws(DeviceError) {
-            try unsafe fill(descriptor, with: bytes, mode: mode, path: path)
-            guard unsafe rename(temporary, path) == 0 else {
-                throw .inputOutput("cannot replace", path, errno: errno)
+    /// The same for a file that `fill` makes: it gets the path of one that is empty, mode 0600, in the same folder.
+    ///
+    /// - Throws: what `fill` throws, and as above.
+    static func write(
+        to path: String, replacing: Bool, fill: (String) throws -> Void
+    ) throws {
+        let (descriptor, temporary) = try makeTemporary(for: path)
+        defer { close(descriptor) }
+        do {
+            try fill(temporary)
+            guard fsync(descriptor) == 0 else {
+                throw DeviceError.inputOutput("cannot bring to disk", path, errno: errno)
             }
+            try publish(temporary, as: path, replacing: replacing)
         } catch {
             unsafe unlink(temporary)
             throw error
         }
-        try Folder.synchronize(folder)
+        try Folder.synchronize(Folder.parent(of: path))
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32, replacing: Bool
+    ) throws(DeviceError) {
+        let (descriptor, temporary) = try makeTemporary(for: path)
+        do throws(DeviceError) {
+            try unsafe fill(descriptor, with: bytes, mode: mode, path: path)
+            try publish(temporary, as: path, replacing: replacing)
+        } catch {
+            unsafe unlink(temporary)
+            throw error
+        }
+        try Folder.synchronize(Folder.parent(of: path))
+    }
+
+    private static func makeTemporary(
+        for path: String
+    ) throws(DeviceError) -> (descriptor: CInt, path: String) {
+        let temporary = "\(Folder.parent(of: path))/.\(UInt64.random(in: .min ... .max)).tmp"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
+        return (descriptor, temporary)
+    }
+
+    private static func publish(
+        _ temporary: String, as path: String, replacing: Bool
+    ) throws(DeviceError) {
+        if replacing {
+            guard unsafe rename(temporary, path) == 0 else {
+                throw .inputOutput("cannot replace", path, errno: errno)
+            }
+            return
+        }
+        // A second name is refused where the first is taken, which no rename can be told to do.
+        guard unsafe link(temporary, path) == 0 else {
+            throw errno == EEXIST
+                ? DeviceError(.alreadyThere, path: path, "\(path) is there already")
+                : .cannotCreate(path, errno: errno)
+        }
+        unsafe unlink(temporary)
     }
 
     private static func fill(

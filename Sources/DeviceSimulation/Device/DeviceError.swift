@@ -20,6 +20,12 @@ package struct DeviceError: Error, Sendable {
         case invalidValue
         /// The device is locked, which it must not be for this.
         case locked
+        /// Something of that name is there, and was not to be replaced.
+        case alreadyThere
+        /// The file is no backup of a key chain.
+        case noBackup
+        /// The backup is another device's, and the key to it was not given.
+        case foreignBackup
         /// Others may enter a folder that holds other things than a device.
         case exposedFolder
         /// A file or folder could not be made; the system's error number.

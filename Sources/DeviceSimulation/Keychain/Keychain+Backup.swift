@@ -1,4 +1,14 @@
 internal import GRDB
+private import Glibc
+package import OpenSSL
+
+/// What came of bringing items to a device.
+package struct KeychainRestoration: Sendable, Hashable {
+    /// Items that came.
+    package var restored = 0
+    /// Items that stayed behind: of another device alone, there already, or of none of the groups.
+    package var left = 0
+}
 
 extension Device {
     /// Brings the key chain of `source` to this device, as restoring an encrypted backup to a new phone does:
@@ -8,37 +18,176 @@ extension Device {
     ///
     /// - Throws: `DeviceError`: `.locked` unless both devices are unlocked. `KeychainError` when either key
     ///   chain fails, or an item of the source was altered.
-    /// - Returns: how many items came, and how many of the source did not.
     @discardableResult
-    package func restoreKeychain(from source: Device) throws -> (restored: Int, left: Int) {
-        for device in [self, source] where try device.state().lock != .unlocked {
-            throw DeviceError(.locked, path: device.folder, "the device is locked")
-        }
+    package func restoreKeychain(from source: Device) throws -> KeychainRestoration {
+        for device in [self, source] { try device.requireUnlocked() }
         let backup = try KeychainStore(device: source, newMasterKey: MasterKey.random)
         let target = try KeychainStore(device: self, newMasterKey: MasterKey.random)
         return try backup.read { database in
-            let rows = try Row.fetchCursor(
-                database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
+            let rows = try KeychainRecord.fetchAll(database)
             return try target.write { restored in
-                var count = (restored: 0, left: 0)
-                var groups: Set<String> = []
-                while let row = try rows.next() {
-                    var (record, secret) = try KeychainRecord.secret(row, key: backup.key)
-                    guard try !record.accessibility().isThisDeviceOnly else {
-                        count.left += 1
-                        continue
-                    }
-                    record.id = try KeychainRecord.reserveIDs(1, in: restored)
-                    if try record.insert(secret, into: restored, key: target.key) {
-                        count.restored += 1
-                        groups.insert(record.accessGroup)
-                    } else {
-                        count.left += 1
-                    }
+                try target.bring(rows, to: restored) { row in
+                    let opened = try KeychainRecord.secret(row, key: backup.key)
+                    return try opened.record.accessibility().isThisDeviceOnly ? nil : opened
                 }
-                try KeychainRecord.countChange(of: groups, in: restored)
-                return count
             }
         }
+    }
+
+    /// Writes the key chain as it is at this moment to a new file, mode 0600, whatever else reads and writes it
+    /// meanwhile.
+    ///
+    /// Every item is opened on the way, so that what was altered is noticed now and not when it is needed. Items
+    /// that stay on this device are sealed with its master key, which leaves it in no form. The others, which may
+    /// leave it, are sealed with a key made for this backup, and that is in the file under the master key: here
+    /// the backup opens by itself, elsewhere with the key that this returns. What is kept only while there is a
+    /// passcode is in no backup, as it would come back after the passcode went.
+    ///
+    /// - Parameters:
+    ///   - path: there whole or not at all.
+    ///   - groups: the access groups whose items are backed up; nil for all.
+    ///   - replacing: whether a file that is there goes.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked, `.alreadyThere`, or what stops the file.
+    ///   `KeychainError` when the key chain fails or an item was altered.
+    /// - Returns: how many items there are, and the key to those that may leave the device.
+    package func backUpKeychain(
+        to path: String, groups: [String]? = nil, replacing: Bool = false
+    ) throws -> (items: Int, key: SecretBytes) {
+        try requireUnlocked()
+        let store = try KeychainStore(device: self, newMasterKey: MasterKey.random)
+        let key = MasterKey.random()
+        var count = 0
+        try AtomicFile.write(to: path, replacing: replacing) { temporary in
+            // Within one transaction, so that it is of one moment; nobody's writing waits for it.
+            count = try store.read { database in
+                try KeychainBackup.write(
+                    try KeychainRecord.fetchAll(
+                        database, groups: groups, except: .whenPasscodeSetThisDeviceOnly),
+                    of: store, key: key, to: temporary)
+            }
+        }
+        return (count, key)
+    }
+
+    /// Puts a backup's items in place of those that are here.
+    ///
+    /// All or nothing: refused or interrupted, this device is as it was. Where the backup is another device's,
+    /// what is that one's alone stays behind.
+    ///
+    /// - Parameters:
+    ///   - path: a file that `backUpKeychain` wrote.
+    ///   - key: what that returned; nil for a backup of this device.
+    ///   - groups: the access groups whose items are exchanged; nil for all.
+    ///   - replacing: whether items that are there go.
+    ///   - check: looks at each identity that comes, and throws where it must not.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the
+    ///   key is missing or wrong; `.alreadyThere`. `KeychainError` when an item was altered, or the key chain
+    ///   fails; what `check` throws.
+    package func restoreKeychain(
+        fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
+        check: (OpenedIdentity) throws -> Void = { _ in }
+    ) throws -> KeychainRestoration {
+        try requireUnlocked()
+        let store = try KeychainStore(device: self, newMasterKey: MasterKey.random)
+        let backup = try KeychainBackup(path, master: store.key, key: key)
+        do {
+            return try backup.queue.read { database in
+                let rows = try KeychainRecord.fetchAll(database)
+                var result = KeychainRestoration()
+                try store.queue.inTransaction(.immediate) { target in
+                    let removed = try KeychainRecord.deleteAll(in: target, groups: groups)
+                    guard removed.isEmpty || replacing else {
+                        throw DeviceError(
+                            .alreadyThere, path: folder, "the key chain is not empty",
+                            hint: "--force puts the backup's items in place of those that are there")
+                    }
+                    result = try store.bring(rows, to: target) { row in
+                        let opened = try backup.open(row)
+                        guard let opened, groups?.contains(opened.record.accessGroup) != false else {
+                            return nil
+                        }
+                        if opened.record.itemClass == ItemClass.identity.rawValue {
+                            try check(
+                                OpenedIdentity(
+                                    record: try IdentityRecord(opened.record), privateKey: opened.secret))
+                        }
+                        return opened
+                    }
+                    // Also where nothing came for a group that lost what it had.
+                    try KeychainRecord.countChange(of: removed, in: target)
+                    return .commit
+                }
+                return result
+            }
+        } catch let error as DatabaseError {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The key in a file beside a backup.
+    ///
+    /// - Throws: `DeviceError` when there is none, or others may read it.
+    package static func backupKey(_ path: String) throws(DeviceError) -> SecretBytes {
+        guard let key = try MasterKey.read(path) else {
+            throw .inputOutput("cannot open", path, errno: ENOENT)
+        }
+        return key
+    }
+
+    private func requireUnlocked() throws(DeviceError) {
+        guard try state().lock == .unlocked else {
+            throw DeviceError(.locked, path: folder, "the device is locked", hint: "unlock the device")
+        }
+    }
+}
+
+extension KeychainStore {
+    /// Adds the items of `rows` under ids of their own.
+    ///
+    /// - Parameter open: opens one; nil for one that stays behind.
+    fileprivate func bring(
+        _ rows: RowCursor, to database: Database,
+        open: (Row) throws -> (record: KeychainRecord, secret: SecretBytes)?
+    ) throws -> KeychainRestoration {
+        var result = KeychainRestoration()
+        var groups: Set<String> = []
+        while let row = try rows.next() {
+            guard let opened = try open(row) else {
+                result.left += 1
+                continue
+            }
+            var record = opened.record
+            record.id = try KeychainRecord.reserveIDs(1, in: database)
+            if try record.insert(opened.secret, into: database, key: key) {
+                result.restored += 1
+                groups.insert(record.accessGroup)
+            } else {
+                result.left += 1
+            }
+        }
+        try KeychainRecord.countChange(of: groups, in: database)
+        return result
+    }
+}
+
+extension KeychainRecord {
+    /// Every item, those of other apps included, in the order they were added.
+    fileprivate static func fetchAll(
+        _ database: Database, groups: [String]? = nil, except accessibility: Accessibility? = nil
+    ) throws -> RowCursor {
+        let condition = groups.map { "AND accessGroup IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""
+        return try Row.fetchCursor(
+            database,
+            sql: "SELECT \(columns), sealed FROM item WHERE accessible IS NOT ? \(condition) ORDER BY id",
+            arguments: StatementArguments([accessibility?.rawValue] + (groups ?? [])))
+    }
+
+    /// Deletes the items of the groups, nil for all; gives the groups that had any.
+    fileprivate static func deleteAll(in database: Database, groups: [String]?) throws -> Set<String> {
+        let condition =
+            groups.map { "WHERE accessGroup IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""
+        return try String.fetchSet(
+            database, sql: "DELETE FROM item \(condition) RETURNING accessGroup",
+            arguments: StatementArguments(groups ?? []))
     }
 }

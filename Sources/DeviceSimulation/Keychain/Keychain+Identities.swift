@@ -256,7 +256,8 @@ extension IdentityAttributes {
 }
 
 extension IdentityRecord {
-    fileprivate init(_ record: KeychainRecord) throws(KeychainError) {
+    /// What a record of the class says, once its secret is open.
+    init(_ record: KeychainRecord) throws(KeychainError) {
         self.init(attributes: try IdentityAttributes(record), certificate: record.certificate)
     }
 }

@@ -1,0 +1,135 @@
+internal import Foundation
+internal import GRDB
+private import Glibc
+internal import OpenSSL
+
+/// A backup's file: a database of one table of items, as the key chain has it, and the key to them.
+struct KeychainBackup {
+    let queue: DatabaseQueue
+    private let master: SealingKey
+    private let key: SealingKey
+    /// Whether it is a backup of the device whose master key this is.
+    private let isOwn: Bool
+
+    /// Marks the file as what it is: "KSBK".
+    private static let applicationID = 0x4B53_424B
+    private static let version = 1
+    /// What the backup's key is bound to under the master key.
+    private static let keyPlace = Array("keyshare key chain backup 1".utf8)
+
+    /// Opens the file at `path`; it is not written.
+    ///
+    /// - Parameters:
+    ///   - master: the master key of the device it goes to.
+    ///   - key: the backup's own key, nil where it is to be had by the master key.
+    /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup`, and what stops the file from being read.
+    init(_ path: String, master: SealingKey, key given: SecretBytes?) throws {
+        func isNoBackup(_ reason: String) -> DeviceError {
+            DeviceError(.noBackup, path: path, "\(path) is no backup of a key chain: \(reason)")
+        }
+        // A missing file is no damaged one.
+        guard unsafe access(path, R_OK) == 0 else {
+            throw DeviceError.inputOutput("cannot read", path, errno: errno)
+        }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.label = "backup"
+        configuration.prepareDatabase { database in
+            try database.execute(
+                sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;")
+        }
+        do {
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            let facts = try queue.read { database in
+                // A table that is missing or another one shows here, and not in the middle.
+                try database.execute(
+                    sql: "SELECT \(KeychainRecord.columns), sealed FROM item LIMIT 0")
+                return (
+                    id: try Int.fetchOne(database, sql: "PRAGMA application_id"),
+                    version: try Int.fetchOne(database, sql: "PRAGMA user_version"),
+                    check: try String.fetchOne(database, sql: "PRAGMA quick_check"),
+                    sealed: try Data.fetchOne(database, sql: "SELECT sealed FROM backup"),
+                    proof: try Data.fetchOne(database, sql: "SELECT proof FROM backup")
+                )
+            }
+            guard facts.id == Self.applicationID else { throw isNoBackup("it is not marked as one") }
+            guard facts.version == Self.version else { throw isNoBackup("it was made by a newer version") }
+            guard facts.check == "ok", let sealed = facts.sealed, let proof = facts.proof else {
+                throw isNoBackup("it is damaged")
+            }
+            let own = master.open([UInt8](sealed), associatedData: Self.keyPlace)
+            isOwn = own != nil
+            guard let key = given ?? own else {
+                throw DeviceError(
+                    .foreignBackup, path: path, "the backup is of another device",
+                    hint: "give the key that was written with it: --key-file")
+            }
+            guard key.count == SealingKey.byteCount,
+                case let sealing = try SealingKey(key),
+                sealing.open([UInt8](proof), associatedData: Self.keyPlace) != nil
+            else { throw DeviceError(.foreignBackup, path: path, "the key is not the one to this backup") }
+            self.key = sealing
+            self.master = master
+        } catch let error as DatabaseError {
+            throw isNoBackup(error.message ?? "error \(error.resultCode.rawValue)")
+        }
+    }
+
+    /// The item of a row; nil for one that is another device's alone.
+    ///
+    /// - Throws: `KeychainError.Code.decode` for one that was altered.
+    func open(_ row: Row) throws -> (record: KeychainRecord, secret: SecretBytes)? {
+        let record = try KeychainRecord(row: row)
+        guard try record.accessibility().isThisDeviceOnly else {
+            return try KeychainRecord.secret(row, key: key)
+        }
+        return isOwn ? try KeychainRecord.secret(row, key: master) : nil
+    }
+
+    /// Writes the items of `rows` to the empty file at `path`.
+    ///
+    /// - Returns: how many there are.
+    static func write(
+        _ rows: RowCursor, of store: KeychainStore, key: SecretBytes, to path: String
+    ) throws -> Int {
+        var configuration = Configuration()
+        configuration.label = "backup"
+        configuration.prepareDatabase { database in
+            // What is interrupted leaves no file, so there is nothing to roll back; the caller brings it to disk.
+            try database.execute(
+                sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let sealing = try SealingKey(key)
+        let count = try queue.inDatabase { database in
+            try database.execute(
+                sql: """
+                    PRAGMA application_id = \(applicationID);
+                    PRAGMA user_version = \(version);
+                    \(KeychainRecord.schema)
+                    \(KeychainRecord.schemaOfMoreClasses)
+                    CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL) STRICT;
+                    """)
+            var count = 0
+            try database.inTransaction {
+                let sealed = try store.key.seal(key, associatedData: keyPlace)
+                let proof = try sealing.seal(SecretBytes([]), associatedData: keyPlace)
+                try database.execute(
+                    sql: "INSERT INTO backup VALUES (?, ?)", arguments: [Data(sealed), Data(proof)])
+                while let row = try rows.next() {
+                    let (record, secret) = try KeychainRecord.secret(row, key: store.key)
+                    let isThisDeviceOnly = try record.accessibility().isThisDeviceOnly
+                    guard
+                        try record.insert(
+                            secret, into: database, key: isThisDeviceOnly ? store.key : sealing)
+                    else { throw KeychainError(.internalError, "an item is in the key chain twice") }
+                    count += 1
+                }
+                return .commit
+            }
+            return count
+        }
+        try queue.close()
+        return count
+    }
+}

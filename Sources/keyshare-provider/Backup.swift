@@ -1,0 +1,87 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import KeyShareProvider
+
+struct Backup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write what the provider's key chain holds to a file, also while it serves.",
+        discussion: """
+            The file is of one moment, sealed, mode 0600, and for this device: what its master key seals opens \
+            nowhere else, and the master key is not in it. --key-file writes the key to what may leave the device, \
+            which the provider's own identities and password may not.
+
+            EXAMPLE:
+              keyshare-provider backup provider.backup
+            """)
+
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the key that another device needs to this file, mode 0600.", valueName: "file"))
+    var keyFile: String?
+
+    @Flag(help: "Replace files that are there.")
+    var force = false
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let count = try ProviderStore(try device.openDevice())
+            .backUp(to: file, keyPath: keyFile, replacing: force)
+        if output.json {
+            try output.console.document(["items": count])
+        } else {
+            output.console.note("wrote \(counted(count, "item", "items")) to \(file)")
+        }
+    }
+}
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put what a backup holds in place of what the provider's key chain holds.",
+        discussion: """
+            Every record is opened and every identity checked before anything is replaced, and then all is or \
+            nothing is; a provider that is serving goes over to it at once. Of another device's backup, what is \
+            that device's alone stays behind: merge brings identities from one device to another.
+
+            EXAMPLE:
+              keyshare-provider restore provider.backup --force
+            """)
+
+    @Argument(help: ArgumentHelp("A file that backup wrote.", valueName: "file"))
+    var file: String
+
+    @Option(help: ArgumentHelp("The key to another device's backup.", valueName: "file"))
+    var keyFile: String?
+
+    @Flag(help: "Replace what the key chain holds.")
+    var force = false
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let result: KeychainRestoration
+        do {
+            result = try ProviderStore(try device.openDevice())
+                .restore(from: file, keyPath: keyFile, replacing: force)
+        } catch let error as UnsoundBackup {
+            for problem in error.problems {
+                Console.standardError("\(problem.label.map { "\($0): " } ?? "")\(problem.reason)")
+            }
+            throw CommandFailure(
+                .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",
+                hint: "nothing was replaced")
+        }
+        if output.json {
+            try output.console.document(["restored": result.restored, "left": result.left])
+        } else {
+            let left = result.left == 0 ? "" : ", left \(result.left) behind"
+            output.console.note("restored \(counted(result.restored, "item", "items"))\(left)")
+        }
+    }
+}

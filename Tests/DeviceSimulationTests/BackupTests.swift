@@ -1,0 +1,210 @@
+import Foundation
+import GRDB
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("A backup of the key chain")
+struct BackupTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let keychain: Keychain
+    private var path: String { scratch.path("backup") }
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        keychain = try Keychain(device: device, app: .provider)
+        for accessibility in Accessibility.allCases {
+            try keychain.setPassword(
+                SecretBytes(utf8: accessibility.name), service: "s", account: accessibility.rawValue,
+                accessibility: accessibility)
+        }
+        try keychain.add(Self.identity("ours"))
+        try Keychain(device: device, app: .consumer).add(Self.identity("theirs"))
+    }
+
+    private static func identity(_ label: String) -> NewIdentity {
+        var identity = NewIdentity.sample(label)
+        identity.accessibility = .afterFirstUnlockThisDeviceOnly
+        return identity
+    }
+
+    private func contents(_ keychain: Keychain) throws -> [String] {
+        try Accessibility.allCases.compactMap {
+            try keychain.password(service: "s", account: $0.rawValue)?.plain
+        } + keychain.identities().map(\.label)
+    }
+
+    @Test("Brings back on its own device all but what needs the passcode, and leaves other apps alone")
+    func ownDevice() throws {
+        let before = try contents(keychain).filter { $0 != "WhenPasscodeSetThisDeviceOnly" }
+        #expect(before.count == 7)
+        let groups = keychain.app.accessGroups
+        #expect(try device.backUpKeychain(to: path, groups: groups).items == 7)
+        try keychain.setPassword(SecretBytes(utf8: "later"), service: "s", account: "ak")
+        try keychain.deleteIdentity(label: "ours")
+        try keychain.add(Self.identity("newer"))
+        let count = try keychain.changeCount()
+        let result = try device.restoreKeychain(fromBackup: path, groups: groups, replacing: true)
+        #expect(result == KeychainRestoration(restored: 7, left: 0))
+        #expect(try contents(keychain) == before)
+        #expect(try keychain.changeCount() > count)
+        #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
+        #expect(try keychain.verifyIntegrity().isEmpty)
+        // Twice is once.
+        #expect(try device.restoreKeychain(fromBackup: path, groups: groups, replacing: true) == result)
+    }
+
+    @Test("Of every app's items brings every app's back")
+    func everyApp() throws {
+        #expect(try device.backUpKeychain(to: path).items == 8)
+        try keychain.removeAll()
+        try Keychain(device: device, app: .consumer).removeAll()
+        #expect(try device.restoreKeychain(fromBackup: path).restored == 8)
+        #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
+    }
+
+    @Test("Brings to another device, with its key, what may leave its own, and nothing without")
+    func otherDevice() throws {
+        let key = try device.backUpKeychain(to: path).key
+        let other = try Device(folder: scratch.path("other"))
+        let restored = try Keychain(device: other, app: .provider)
+        let foreign = DeviceError(.foreignBackup, path: "", "")
+        #expect(throws: foreign) { try other.restoreKeychain(fromBackup: path) }
+        for wrong in [SecretBytes([UInt8](repeating: 1, count: 32)), SecretBytes(utf8: "short")] {
+            #expect(throws: foreign) { try other.restoreKeychain(fromBackup: path, key: wrong) }
+        }
+        #expect(try contents(restored).isEmpty)
+        let result = try other.restoreKeychain(fromBackup: path, key: key)
+        #expect(result == KeychainRestoration(restored: 3, left: 5))
+        #expect(try contents(restored) == ["WhenUnlocked", "AfterFirstUnlock", "Always"])
+        // The key is no more than that: it opens nothing that stays on its device.
+        #expect(try device.restoreKeychain(fromBackup: path, key: key, replacing: true).restored == 8)
+    }
+
+    @Test("Replaces neither a file nor items unless it is told to")
+    func replacing() throws {
+        _ = try device.backUpKeychain(to: path)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let there = DeviceError(.alreadyThere, path: "", "")
+        #expect(throws: there) { try device.backUpKeychain(to: path) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+        let before = try contents(keychain)
+        let count = try keychain.changeCount()
+        #expect(throws: there) { try device.restoreKeychain(fromBackup: path) }
+        #expect(try contents(keychain) == before && keychain.changeCount() == count)
+        _ = try device.backUpKeychain(to: path, replacing: true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) != bytes)
+        #expect(
+            try scratch.names(scratch.folder) == [
+                "backup", "device",
+            ])
+    }
+
+    @Test("Is a file of mode 0600 that holds neither a secret nor the master key")
+    func file() throws {
+        let key = try device.backUpKeychain(to: path).key
+        #expect(try scratch.mode(path) == 0o600)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let master = try Data(contentsOf: URL(fileURLWithPath: device.folder + "/keychain/master.key"))
+        #expect(bytes.range(of: master) == nil && bytes.range(of: Data(key.plain.utf8)) == nil)
+        #expect(bytes.range(of: Data("AfterFirstUnlockThisDeviceOnly".utf8)) == nil)
+    }
+
+    @Test(
+        "Is refused while the device is locked, and where a check refuses an identity; nothing changes then")
+    func refused() throws {
+        struct Unsound: Error {}
+        _ = try device.backUpKeychain(to: path)
+        let before = try contents(keychain)
+        let count = try keychain.changeCount()
+        var seen: [String] = []
+        #expect(throws: Unsound.self) {
+            try device.restoreKeychain(fromBackup: path, replacing: true) { identity in
+                seen.append(identity.record.label)
+                throw Unsound()
+            }
+        }
+        #expect(seen == ["ours"])
+        #expect(try contents(keychain) == before && keychain.changeCount() == count)
+        try device.lock()
+        let locked = DeviceError(.locked, path: "", "")
+        #expect(throws: locked) { try device.restoreKeychain(fromBackup: path, replacing: true) }
+        #expect(throws: locked) { try device.backUpKeychain(to: path, replacing: true) }
+    }
+
+    @Test(
+        "Is taken for none when it is another file, cut short, or newer; what was altered in it does not open"
+    )
+    func damaged() throws {
+        _ = try device.backUpKeychain(to: path)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        let none = DeviceError(.noBackup, path: "", "")
+        let files = [
+            Data(), Data("no database".utf8), whole.prefix(4_096), whole.prefix(whole.count / 2),
+            try Data(contentsOf: URL(fileURLWithPath: device.folder + "/keychain/keychain.sqlite")),
+        ]
+        for file in files {
+            try file.write(to: URL(fileURLWithPath: path))
+            #expect(throws: none) { try device.restoreKeychain(fromBackup: path, replacing: true) }
+        }
+        #expect(throws: DeviceError(.inputOutput(2), path: "", "")) {
+            try device.restoreKeychain(fromBackup: path + "-none", replacing: true)
+        }
+        for (change, expected) in [
+            ("PRAGMA user_version = 2", none as any Error),
+            ("PRAGMA application_id = 1", none), ("DELETE FROM backup", none), ("DROP TABLE item", none),
+            ("UPDATE item SET account = 'dk' || account WHERE account = 'dk'", KeychainError(.decode, "")),
+            ("UPDATE item SET accessible = 'dk' WHERE account = 'cku'", KeychainError(.decode, "")),
+            ("UPDATE item SET id = id + 100", KeychainError(.decode, "")),
+        ] {
+            try whole.write(to: URL(fileURLWithPath: path))
+            let queue = try DatabaseQueue(path: path)
+            try queue.write { try $0.execute(sql: change) }
+            try queue.close()
+            let before = try contents(keychain)
+            let error = #expect(throws: (any Error).self, "\(change)") {
+                try device.restoreKeychain(fromBackup: path, replacing: true)
+            }
+            #expect((error as? DeviceError) == (expected as? DeviceError), "\(change)")
+            #expect((error as? KeychainError) == (expected as? KeychainError), "\(change)")
+            #expect(try contents(keychain) == before)
+        }
+    }
+
+    @Test("Of a key chain with an altered item is not made, and leaves no file")
+    func alteredSource() throws {
+        let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
+        try queue.write { try $0.execute(sql: "UPDATE item SET account = 'x' WHERE account = 'dk'") }
+        #expect(throws: KeychainError(.decode, "")) { try device.backUpKeychain(to: path) }
+        #expect(try scratch.names(scratch.folder) == ["device"])
+    }
+
+    @Test("Is of one moment, while others write")
+    func consistent() async throws {
+        let device = device
+        let path = path
+        // Two items that are always changed together.
+        let writer = Task.detached {
+            let keychain = try Keychain(device: device, app: .provider)
+            for number in 0..<200 {
+                if Task.isCancelled { break }
+                _ = try keychain.removeAll(.identity)
+                _ = try keychain.add(["a\(number)", "b\(number)"].map(Self.identity))
+            }
+        }
+        for _ in 0..<10 {
+            let groups = keychain.app.accessGroups
+            _ = try device.backUpKeychain(to: path, groups: groups, replacing: true)
+            let labels = try await DatabaseQueue(path: path).read { database in
+                try String.fetchAll(database, sql: "SELECT label FROM item WHERE class = 'idnt'")
+            }
+            #expect(Set(labels.map { $0.dropFirst() }).count <= 1 && [0, 1, 2].contains(labels.count))
+            #expect(labels.count != 1 || labels == ["ours"])
+        }
+        writer.cancel()
+        try await writer.value
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Backup and restore by the command")
+struct BackupCommandTests {
+    private let simulation: Simulation
+    private var backup: String { simulation.scratch.path("backup") }
+
+    init() async throws {
+        simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+    }
+
+    private func labels() async throws -> Set<String> {
+        Set(try await simulation.items().compactMap { $0["identifier"] as? String })
+    }
+
+    @Test("Brings back what was there, to a provider that serves all the while")
+    func loop() async throws {
+        try await simulation.serve()
+        let before = try await labels()
+        let item = try #require(before.sorted().first { $0.count == 64 })
+        let written = try await simulation.provider("backup", backup, "--json")
+        #expect(try written.status == 0 && (written.json()["items"] as? Int ?? 0) > 7)
+        #expect(try await simulation.provider("clear", "--yes").status == 0)
+        #expect(try await simulation.consumer("import", item).status == 9)
+        // The running provider has made itself a new password by now, which goes.
+        let restored = try await simulation.provider("restore", backup, "--force", "--json")
+        #expect(restored.status == 0)
+        #expect(try restored.json()["restored"] as? Int == written.json()["items"] as? Int)
+        #expect(try restored.json()["left"] as? Int == 0)
+        #expect(try await labels() == before)
+        #expect(try await simulation.consumer("import", item).status == 0)
+        #expect(try await simulation.provider("check").status == 0)
+        #expect(try await simulation.stopServing().status == 0)
+    }
+
+    @Test("Overwrites neither a file nor a key chain without --force")
+    func force() async throws {
+        #expect(try await simulation.provider("backup", backup).status == 0)
+        let bytes = try simulation.scratch.read("backup")
+        let again = try await simulation.provider("backup", backup, "--json")
+        #expect(again.status == 10)
+        #expect(try again.errorCode() == "already-there")
+        #expect(try simulation.scratch.read("backup") == bytes)
+        let restored = try await simulation.provider("restore", backup)
+        #expect(restored.status == 10 && restored.errors.contains("hint: --force"))
+        #expect(try await simulation.provider("backup", backup, "--force").status == 0)
+        #expect(try await simulation.provider("restore", backup, "--force").status == 0)
+    }
+
+    @Test("Tells a file that is none, one that is not there, and another device's apart")
+    func refused() async throws {
+        let text = try simulation.write("nothing", as: "text")
+        let none = try await simulation.provider("restore", text, "--force", "--json")
+        #expect(none.status == 5)
+        #expect(try none.errorCode() == "no-backup")
+        #expect(try await simulation.provider("restore", backup, "--force").status == 74)
+        #expect(try await simulation.provider("backup", simulation.scratch.path("none/backup")).status == 73)
+
+        let key = simulation.scratch.path("key")
+        #expect(try await simulation.provider("backup", backup, "--key-file", key).status == 0)
+        let other = try Simulation()
+        let foreign = try await other.provider("restore", backup, "--json")
+        #expect(foreign.status == 10)
+        #expect(try foreign.errorCode() == "foreign-backup")
+        let left = try await other.provider("restore", backup, "--key-file", key, "--json")
+        #expect(left.status == 0)
+        // Identities and password are for their own device; what is known of revocations is not.
+        #expect(try left.json()["left"] as? Int ?? 0 >= 7)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+        #expect(try await other.provider("restore", backup, "--key-file", key).status == 10)
+    }
+}
