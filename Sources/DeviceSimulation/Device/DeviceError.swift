@@ -1,9 +1,7 @@
 private import Glibc
 
 /// Why the simulated device's files could not be made, read or written.
-///
-/// Equal by code.
-package struct DeviceError: Error, Sendable {
+package struct DeviceError: CodedError {
     /// What went wrong.
     package enum Code: Hashable, Sendable {
         /// A symbolic link stands where a folder or file of the device belongs.
@@ -67,14 +65,4 @@ package struct DeviceError: Error, Sendable {
         guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
         return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-}
-
-extension DeviceError: Equatable {
-    /// Equal by code; paths and words may differ.
-    package static func == (left: DeviceError, right: DeviceError) -> Bool { left.code == right.code }
-}
-
-extension DeviceError: CustomStringConvertible {
-    /// The reason.
-    package var description: String { reason }
 }

@@ -1,9 +1,7 @@
 internal import GRDB
 
 /// Why the key chain did not do what it was asked for.
-///
-/// Equal by code.
-package struct KeychainError: Error, Sendable {
+package struct KeychainError: CodedError {
     /// The status that Apple's key chain gives for the same trouble (`SecBase.h`).
     package enum Code: Int32, Sendable, Hashable, CaseIterable {
         /// `errSecDiskFull`
@@ -101,12 +99,7 @@ package struct KeychainError: Error, Sendable {
     }
 }
 
-extension KeychainError: Equatable {
-    /// Equal by code; words and cause may differ.
-    package static func == (left: KeychainError, right: KeychainError) -> Bool { left.code == right.code }
-}
-
-extension KeychainError: CustomStringConvertible {
+extension KeychainError {
     /// The reason, with Apple's name and number for it.
     package var description: String { "\(reason) (\(code.name), \(code.status))" }
 }

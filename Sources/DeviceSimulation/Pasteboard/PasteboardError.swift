@@ -1,7 +1,5 @@
 /// Why the pasteboard was not read or written.
-///
-/// Equal by code.
-package struct PasteboardError: Error, Sendable {
+package struct PasteboardError: CodedError {
     /// What went wrong.
     package enum Code: Sendable, Hashable {
         /// The user did not agree.
@@ -43,14 +41,4 @@ package struct PasteboardError: Error, Sendable {
         default: self.init(.damaged, "the pasteboard's files were altered: \(error)", cause: error)
         }
     }
-}
-
-extension PasteboardError: Equatable {
-    /// Equal by code; words and cause may differ.
-    package static func == (left: PasteboardError, right: PasteboardError) -> Bool { left.code == right.code }
-}
-
-extension PasteboardError: CustomStringConvertible {
-    /// The reason.
-    package var description: String { reason }
 }

@@ -80,9 +80,7 @@ package struct RoadEnds: Sendable {
 }
 
 /// Why a credential did not come through.
-///
-/// Equal by code.
-package struct RoadError: Error, Sendable {
+package struct RoadError: CodedError {
     /// What went wrong.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// An app is not entitled to what the road goes through.
@@ -173,14 +171,4 @@ package struct RoadError: Error, Sendable {
             throw RoadError(error)
         }
     }
-}
-
-extension RoadError: Equatable {
-    /// Equal by code; words and cause may differ.
-    package static func == (left: RoadError, right: RoadError) -> Bool { left.code == right.code }
-}
-
-extension RoadError: CustomStringConvertible {
-    /// The reason.
-    package var description: String { reason }
 }
