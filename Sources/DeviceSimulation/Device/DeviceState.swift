@@ -187,7 +187,9 @@ extension Device {
         let status = try status()
         guard status.state.hasPasscode else { return }
         guard status.state.lock == .unlocked else {
-            throw DeviceError(.locked, path: "", "the passcode can only be removed from an unlocked device")
+            throw DeviceError(
+                .locked, path: "", "the passcode can only be removed from an unlocked device",
+                hint: "unlock the device")
         }
         // First the items: interrupted, there are none and a passcode, never the other way round.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)

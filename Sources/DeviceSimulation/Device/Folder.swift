@@ -3,7 +3,8 @@ private import Glibc
 
 /// Folders that belong to this user alone.
 enum Folder {
-    /// Makes sure that `path` is a folder of this user's with mode 0700, made if it is not there.
+    /// Makes sure that `path` is a folder of this user's that is closed to others, made with mode 0700 if it is
+    /// not there. What its owner may do in one that is there stays.
     ///
     /// The last component may be no symbolic link: whoever can place one could lead secrets elsewhere.
     ///
@@ -19,7 +20,7 @@ enum Folder {
         let folder = String(path)
 
         if withParents { try makeParents(of: folder) }
-        try makeOne(folder)
+        let isNew = try makeOne(folder)
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw refusal(folder, errno: errno) }
         defer { close(descriptor) }
@@ -30,15 +31,17 @@ enum Folder {
         guard status.st_uid == geteuid() else {
             throw DeviceError(.foreignOwner, path: folder, "\(folder) belongs to another user")
         }
-        guard status.st_mode & 0o777 != 0o700 else { return }
-        if let marker, status.st_mode & 0o077 != 0 {
+        // A new one may lack what the process's mask took; one of ours that is read-only is meant to be.
+        let mode = isNew ? 0o700 : status.st_mode & 0o700
+        guard status.st_mode & 0o777 != mode else { return }
+        if let marker, !isNew {
             guard try isEmpty(folder) || isOwnFolder(folder + "/" + marker) else {
                 throw DeviceError(
                     .exposedFolder, path: folder,
                     "\(folder) is open to other users, and what is in it is no device")
             }
         }
-        guard fchmod(descriptor, 0o700) == 0 else {
+        guard fchmod(descriptor, mode) == 0 else {
             throw .inputOutput("cannot close to others", folder, errno: errno)
         }
     }
@@ -82,15 +85,18 @@ enum Folder {
 
     /// Makes a folder that is not there, and brings its name to disk: what is acknowledged in it later must
     /// not go with it in a power cut.
-    private static func makeOne(_ path: String) throws(DeviceError) {
+    ///
+    /// - Returns: whether it was not there.
+    @discardableResult
+    private static func makeOne(_ path: String) throws(DeviceError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {
             guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }
-            return
+            return false
         }
         let parent = parent(of: path)
         // A folder may take new entries and yet not let us open it.
-        guard unsafe access(parent, R_OK) == 0 else { return }
-        try synchronize(parent)
+        if unsafe access(parent, R_OK) == 0 { try synchronize(parent) }
+        return true
     }
 
     private static func refusal(_ path: String, errno code: Int32) -> DeviceError {
