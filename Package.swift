@@ -77,6 +77,16 @@ let package = Package(
                 "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
                 "ZipBundles",
             ]),
+        // A consumer's steps against a provider of its own, and HTTP: the roads that need a connection.
+        .target(
+            name: "ConnectedRoads",
+            dependencies: [
+                "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL", "ProviderConnection",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         .target(
             name: "CommandSupport",
             dependencies: [
@@ -98,11 +108,12 @@ let package = Package(
                 "CommandSupport", "KeyShareConsumer", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(name: "keyshare-device", dependencies: ["CommandSupport", "DeviceSimulation"]),
+        .executableTarget(
+            name: "keyshare-device", dependencies: ["CommandSupport", "ConnectedRoads", "DeviceSimulation"]),
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["DeviceSimulation"], path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
@@ -113,7 +124,9 @@ let package = Package(
         .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "OpenSSL"]),
         .testTarget(
             name: "DeviceSimulationTests",
-            dependencies: ["DeviceSimulation", "OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "DeviceSimulation", "OpenSSL", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "ProviderConnectionTests",
             dependencies: [
@@ -134,6 +147,14 @@ let package = Package(
                 "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL", "ProviderConnection",
                 "TestSupport",
                 "ZipBundles", .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "ConnectedRoadsTests",
+            dependencies: [
+                "ConnectedRoads", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection",
+                "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
             name: "EndToEndTests",

@@ -63,8 +63,11 @@ package struct DeviceOptions: ParsableArguments {
     /// - Throws: `DeviceError` where no usable path can be had.
     package func socketPath(of device: Device) throws -> String {
         if let path = socket ?? environment("KEYSHARE_SOCKET") { return path }
-        return try device.socketPath(runtimeDirectory: environment("XDG_RUNTIME_DIR"))
+        return try device.socketPath(runtimeDirectory: runtimeDirectory)
     }
+
+    /// The user's folder for sockets, where the system has one.
+    package var runtimeDirectory: String? { environment("XDG_RUNTIME_DIR") }
 
     private var deviceFolder: String {
         if let folder = device ?? environment("KEYSHARE_DEVICE") { return folder }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import CommandSupport
+import ConnectedRoads
 import DeviceSimulation
 import Foundation
 
-struct Channels: ParsableCommand {
+struct Channels: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
             "Try every road a credential can take from one app to another, and an attacker's luck on it.",
@@ -38,9 +39,10 @@ struct Channels: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
+    func run() async throws {
         let console = output.console
-        let device = try device.openDevice()
+        let options = device
+        let device = try options.openDevice()
         var sender = from.app
         var receiver =
             to?.app
@@ -51,12 +53,13 @@ struct Channels: ParsableCommand {
         if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
 
         let trial = RoadTrial(sender: sender, receiver: receiver, state: try state ?? device.state())
-        let folder = try device.container(of: sender) + "/trial-\(UUID().uuidString)"
+        let folder = try device.trialFolder()
         let now = Date()
-        let reports = try RoadTrial.candidates.map { candidate in
+        var reports: [RoadReport] = []
+        for candidate in ConnectedRoads.candidates(runtimeDirectory: options.runtimeDirectory) {
             console.progress("trying \(candidate.name)")
             defer { console.progress(nil) }
-            return try trial.run(candidate, folder: folder, now: now)
+            reports.append(try await trial.run(candidate, folder: folder, now: now))
         }
         if output.json {
             try console.document(["channels": reports.map(ChannelDocument.init)])

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
@@ -16,7 +17,7 @@ struct FullDiskTests {
     }
 
     /// Runs `body` while no file grows past `limit` bytes.
-    private static func whileFull(limit: rlim_t, _ body: () throws -> Void) rethrows {
+    private static func whileFull(limit: rlim_t, _ body: () async throws -> Void) async rethrows {
         // By default the process would be killed.
         _ = signal(SIGXFSZ, SIG_IGN)
         var size = rlimit(rlim_cur: limit, rlim_max: .max)
@@ -25,7 +26,7 @@ struct FullDiskTests {
             size.rlim_cur = .max
             _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &size)
         }
-        try body()
+        try await body()
     }
 
     @Test("A file of a group stays as it was, and the error says why", arguments: [0, 1, 4_096])
@@ -35,7 +36,7 @@ struct FullDiskTests {
             let group = try AppGroup(
                 "group.red.hound.keyshare.provider", app: .provider, device: Device(folder: folder))
             try group.write([1], to: "file")
-            FullDiskTests.whileFull(limit: rlim_t(limit)) {
+            await FullDiskTests.whileFull(limit: rlim_t(limit)) {
                 #expect(throws: DeviceError(.inputOutput(EFBIG), path: "", "")) {
                     try group.write([UInt8](repeating: 2, count: 10_000), to: "file")
                 }
@@ -53,7 +54,7 @@ struct FullDiskTests {
             let now = Date(timeIntervalSince1970: 1_800_000_000)
             try pasteboard.write(SecretBytes(utf8: "old"), owner: .provider, now: now)
             let more = SecretBytes([UInt8](repeating: 2, count: 10_000))
-            FullDiskTests.whileFull(limit: 1_000) {
+            await FullDiskTests.whileFull(limit: 1_000) {
                 #expect(throws: PasteboardError(.inputOutput, "")) {
                     try pasteboard.write(more, owner: .provider, now: now)
                 }
@@ -69,7 +70,7 @@ struct FullDiskTests {
         await #expect(processExitsWith: .success) { [folder = folder as String] in
             let keychain = try Keychain(device: Device(folder: folder), app: .provider)
             try keychain.setPassword(SecretBytes(utf8: "old"), service: "s", account: "a")
-            FullDiskTests.whileFull(limit: 0) {
+            await FullDiskTests.whileFull(limit: 0) {
                 let error = #expect(throws: KeychainError.self) {
                     try keychain.setPassword(SecretBytes(utf8: "new"), service: "s", account: "a")
                 }
@@ -79,21 +80,22 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A road says that it failed, and what was on it stays", arguments: [0, 1, 2, 3])
+    @Test("A road says that it failed, and what was on it stays", arguments: RoadCandidate.ofFiles.indices)
     func roads(index: Int) async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
             let ends = RoadEnds(
                 device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-            let road = try RoadTrial.candidates[index].make(ends)
+            try RoadCandidate.ofFiles[index].prepare(ends)
+            let road = try RoadCandidate.ofFiles[index].make(ends)
             let now = Date(timeIntervalSince1970: 1_800_000_000)
             let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
             let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
-            try road.send(old, now: now)
-            FullDiskTests.whileFull(limit: 10) {
-                #expect(throws: RoadError(.failed, "")) { try road.send(new, now: now) }
+            try await road.send(old, now: now)
+            await FullDiskTests.whileFull(limit: 10) {
+                await #expect(throws: RoadError(.failed, "")) { try await road.send(new, now: now) }
             }
-            try #require(try road.receive(by: Pair.receiver, now: now) { _ in true } == old)
+            try #require(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
@@ -113,24 +114,25 @@ struct RaceTests {
 
     @Test(
         "Eight processes that send on one road never see it busy, and what is received is whole",
-        arguments: 0..<4)
+        arguments: RoadCandidate.ofFiles.indices)
     func roads(index: Int) async throws {
         let folder = device.folder
         let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
-        if index == 3 { try FileRoad(ends).pair() }
+        try RoadCandidate.ofFiles[index].prepare(ends)
         await inProcesses { number in
             await #expect(processExitsWith: .success) {
                 [folder = folder as String, number = number as Int, index = index as Int] in
                 let ends = RoadEnds(
                     device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-                let road: any Road =
-                    index == 3 ? FileRoad(ends) : try RoadTrial.candidates[index].make(ends)
+                let road = try RoadCandidate.ofFiles[index].make(ends)
                 let now = Date(timeIntervalSince1970: 1_800_000_000)
                 for round in 0..<10 {
                     let account = "\(number) \(round)"
                     let secret = SecretBytes(utf8: String(repeating: account, count: 100))
-                    try road.send(Credential(account: account, secret: secret, expires: now + 9), now: now)
-                    let found = try #require(try road.receive(by: Pair.receiver, now: now) { _ in true })
+                    try await road.send(
+                        Credential(account: account, secret: secret, expires: now + 9), now: now)
+                    let found = try #require(
+                        try await road.receive(by: Pair.receiver, now: now) { _ in true })
                     try #require(found.secret.plain == String(repeating: found.account, count: 100))
                 }
             }

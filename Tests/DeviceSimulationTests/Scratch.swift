@@ -32,6 +32,11 @@ final class Scratch: Sendable {
     }
 }
 
+extension RoadCandidate {
+    /// The roads on which what is sent lies in files only.
+    static let ofFiles: [RoadCandidate] = [.keychain, .group, .database, .file]
+}
+
 extension NewIdentity {
     /// The identity of a test; its key is called after its label.
     static func sample(_ label: String, group: String? = nil) -> NewIdentity {

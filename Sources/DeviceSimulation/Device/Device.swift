@@ -13,6 +13,7 @@ private import OpenSSL
 /// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, sealed, and who read it
 /// public/                        files that every app may read
+/// trials/                        devices on which roads are being tried
 /// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
@@ -47,19 +48,24 @@ package struct Device: Sendable, Hashable {
             && isFolder.boolValue
     }
 
-    /// Where the provider's socket belongs: `provider.sock` in the folder, or, where that path is longer
-    /// than an address holds, a file in `keyshare` in the user's runtime folder, named after this folder.
+    /// Where a socket of the device belongs: in the folder, or, where that path is longer than an address
+    /// holds, in `keyshare` in the user's runtime folder, named after its place in this folder.
     ///
-    /// - Parameter runtimeDirectory: `$XDG_RUNTIME_DIR`, where there is one; `keyshare` is made there, mode
-    ///   0700, when it is needed.
+    /// - Parameters:
+    ///   - name: the socket's name without `.sock`; the provider's unless another is given.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`, where there is one; `keyshare` is made there, mode 0700, when
+    ///     it is needed.
     /// - Throws: `DeviceError`: `.socketPathTooLong` when neither path fits, or what stops the folder from
     ///   being made.
     /// - Returns: a path of at most `longestSocketPath` bytes.
-    package func socketPath(runtimeDirectory: String?) throws(DeviceError) -> String {
-        let path = folder + "/provider.sock"
+    package func socketPath(
+        named name: String = providerSocket, runtimeDirectory: String?
+    ) throws(DeviceError) -> String {
+        let path = "\(folder)/\(name).sock"
         if path.utf8.count <= Self.longestSocketPath { return path }
         let shortened = runtimeDirectory.map { directory in
-            let name = String(Digest.sha256(Array(folder.utf8)).prefix(8).upperHex.lowercased())
+            let place = name == Self.providerSocket ? folder : path
+            let name = String(Digest.sha256(Array(place.utf8)).prefix(8).upperHex.lowercased())
             return (folder: directory + "/keyshare", name: name + ".sock")
         }
         guard let shortened, (shortened.folder + "/" + shortened.name).utf8.count <= Self.longestSocketPath
@@ -70,6 +76,16 @@ package struct Device: Sendable, Hashable {
         }
         try Folder.make(shortened.folder)
         return shortened.folder + "/" + shortened.name
+    }
+
+    package static let providerSocket = "provider"
+
+    /// A place for a device on which something is tried, short enough for a socket in it: nothing is there yet.
+    ///
+    /// - Throws: `DeviceError` when the folder above it cannot be made.
+    package func trialFolder() throws(DeviceError) -> String {
+        let name = String(UInt32.random(in: .min ... .max), radix: 16)
+        return try subfolder("trials") + "/" + name
     }
 
     /// The folder for an app's own files, made on first use.
@@ -102,7 +118,7 @@ package struct Device: Sendable, Hashable {
     package func reset() throws(DeviceError) {
         // The key chain last: it is what makes the folder a device.
         let names = [
-            "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock",
+            "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
             Self.keychainName,
         ]
         for name in names {

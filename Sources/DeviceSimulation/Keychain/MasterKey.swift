@@ -1,11 +1,11 @@
-internal import OpenSSL
+package import OpenSSL
 
 /// The file whose 32 bytes seal what a part of the device keeps: the key chain's records, for one.
 ///
 /// It stands outside what it seals, so that a copy of that alone opens nothing.
-enum MasterKey {
+package enum MasterKey {
     /// A new key from the system's random source.
-    static func random() -> SecretBytes {
+    package static func random() -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(capacity: SealingKey.byteCount) { buffer in
             for index in buffer.indices {

@@ -32,7 +32,7 @@ extension Credential {
     }
 
     /// The same as one run of bytes.
-    var encoded: SecretBytes { SecretFields.encode(fields) }
+    package var encoded: SecretBytes { SecretFields.encode(fields) }
 
     /// What `fields` gave; nil for anything else.
     init?(_ fields: [String: SecretBytes]) {
@@ -50,8 +50,8 @@ extension Credential {
 }
 
 extension SecretBytes {
-    /// What is no secret in it, as text.
-    fileprivate var text: String? {
+    /// The same as text, where it is no secret.
+    package var text: String? {
         unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
     }
 }

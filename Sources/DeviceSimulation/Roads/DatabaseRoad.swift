@@ -28,13 +28,13 @@ package struct DatabaseRoad: Road {
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO credential VALUES (1, ?)", arguments: [Data(sealed)])
             }
-            try Notifications(device: ends.device).post(RoadEnds.notification)
         }
+        ends.announce()
     }
 
     /// Reads the row.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(RoadError) -> Credential? {
         let group = try ends.sharedKeychainGroup()
         return try withDatabase(app) { queue in

@@ -34,13 +34,13 @@ package struct FileRoad: Road {
         try RoadError.wrapping {
             let sealed = try key.seal(credential.encoded, associatedData: Array(account.utf8))
             try AtomicFile.write(sealed, to: try path())
-            try Notifications(device: ends.device).post(RoadEnds.notification)
         }
+        ends.announce()
     }
 
     /// Reads the file, which any app may, and opens it, which takes the key.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(RoadError) -> Credential? {
         let sealed = try RoadError.wrapping {
             try PrivateFile.open(try path())?.read(atMost: 1 << 20)

@@ -15,15 +15,13 @@ package struct GroupRoad: Road {
     /// Writes the state file, and tells who observes.
     package func send(_ credential: Credential, now: Date) throws(RoadError) {
         let file = try file(ends.sender)
-        try RoadError.wrapping {
-            try file.write(credential.fields, expires: credential.expires)
-            try Notifications(device: ends.device).post(RoadEnds.notification)
-        }
+        try RoadError.wrapping { try file.write(credential.fields, expires: credential.expires) }
+        ends.announce()
     }
 
     /// Reads the state file.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(RoadError) -> Credential? {
         switch try file(app).read(now: now) {
         case .fields(let fields, _):

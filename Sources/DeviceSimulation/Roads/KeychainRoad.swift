@@ -1,5 +1,5 @@
 package import Foundation
-internal import OpenSSL
+package import OpenSSL
 
 /// Through a key-chain group that both apps are of.
 package struct KeychainRoad: Road {
@@ -20,13 +20,13 @@ package struct KeychainRoad: Road {
         try RoadError.wrapping {
             try Keychain(device: ends.device, app: ends.sender).setPassword(
                 credential.encoded, service: Self.service, account: "", accessGroup: group)
-            try Notifications(device: ends.device).post(RoadEnds.notification)
         }
+        ends.announce()
     }
 
     /// Looks in the group that the two ends share, by name.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(RoadError) -> Credential? {
         let group = try ends.sharedKeychainGroup()
         return try RoadError.wrapping {
@@ -48,7 +48,9 @@ package struct KeychainRoad: Road {
 
 extension Credential {
     /// What `encoded` gave, if its time is not over at `now`.
-    init(_ encoded: SecretBytes, at now: Date) throws(RoadError) {
+    ///
+    /// - Throws: `RoadError`: `.damaged` for anything else, `.expired`.
+    package init(_ encoded: SecretBytes, at now: Date) throws(RoadError) {
         guard let credential = Credential(encoded: encoded) else {
             throw RoadError(.damaged, "what is on the road is no credential")
         }

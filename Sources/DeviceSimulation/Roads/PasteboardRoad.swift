@@ -1,5 +1,5 @@
 package import Foundation
-private import Glibc
+internal import OpenSSL
 
 /// Through the pasteboard, announced by opening a URL of the receiver's scheme.
 ///
@@ -23,21 +23,21 @@ package struct PasteboardRoad: Road {
             let count = try Pasteboard(device: ends.device).write(
                 credential.encoded, owner: ends.sender, now: now, lifetime: lifetime)
             let url = "\(ends.receiver.bundleIdentifier)://credential?item=\(count)"
-            try AtomicFile.write(Array(url.utf8), to: try openedURLPath(ends.receiver))
+            try ends.device.open(SecretBytes(utf8: url), in: ends.receiver)
         }
+        ends.announce()
     }
 
     /// Reads the item that the URL names; an app that no URL was opened for reads whatever there is.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(RoadError) -> Credential? {
         try RoadError.wrapping {
-            let url = try PrivateFile.open(try openedURLPath(app))?.read(atMost: 1_024)
-            let item = url.flatMap { bytes in
-                String(decoding: bytes, as: UTF8.self).split(separator: "=").last.flatMap { Int($0) }
+            let url = try ends.device.openedURL(by: app)?.text
+            let item = url.flatMap { $0.split(separator: "=").last.flatMap { Int($0) } }
+            let found = try Pasteboard(device: ends.device).read(by: app, now: now, expecting: item) {
+                try consent(.paste($0))
             }
-            let found = try Pasteboard(device: ends.device).read(
-                by: app, now: now, expecting: item, consent: consent)
             return try found.map { try Credential($0, at: now) }
         }
     }
@@ -46,14 +46,7 @@ package struct PasteboardRoad: Road {
     package func remove() throws(RoadError) {
         try RoadError.wrapping {
             try Pasteboard(device: ends.device).clear()
-            let path = try openedURLPath(ends.receiver)
-            guard unsafe unlink(path) == 0 || errno == ENOENT else {
-                throw DeviceError.inputOutput("cannot remove", path, errno: errno)
-            }
+            try ends.device.forgetOpenedURL(of: ends.receiver)
         }
-    }
-
-    private func openedURLPath(_ app: App) throws(DeviceError) -> String {
-        try ends.device.container(of: app) + "/opened-url"
     }
 }

@@ -3,15 +3,21 @@ package import Foundation
 /// A way for a credential from one app of a device to another.
 ///
 /// One credential is on the road at a time: the next that is sent takes its place, and it stays until it is
-/// removed or its time is over.
+/// removed, its time is over, or, on a road for one look, somebody has it. Whoever observes
+/// `RoadEnds.notification` is told of each.
+///
+/// Roads over a socket wait without holding a thread; those over files block for as long as the disk takes.
 package protocol Road: Sendable {
     /// What the road is called, such as `key-chain`.
     var name: String { get }
 
+    /// Whether a credential can be had once only: who looks again is refused until the next is sent.
+    var isForOneLook: Bool { get }
+
     /// Puts `credential` on the road, as the sender.
     ///
     /// - Throws: `RoadError`; what was on the road stays then.
-    func send(_ credential: Credential, now: Date) throws(RoadError)
+    func send(_ credential: Credential, now: Date) async throws(RoadError)
 
     /// The credential that is on the road, as `app` gets at it, who need not be the one it is meant for; nil
     /// when there is none.
@@ -19,13 +25,32 @@ package protocol Road: Sendable {
     /// - Parameter consent: asks the user, where the road takes that.
     /// - Throws: `RoadError`.
     func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
-    ) throws(RoadError) -> Credential?
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+    ) async throws(RoadError) -> Credential?
 
     /// Takes what is there from the road, as the sender, such as on log-out; silent when there is nothing.
     ///
     /// - Throws: `RoadError`.
-    func remove() throws(RoadError)
+    func remove() async throws(RoadError)
+
+    /// Ends what runs for the road, as the end of the apps' processes does; what lies on disk stays.
+    func stop() async
+}
+
+extension Road {
+    /// No: most roads can be looked at as often as one likes.
+    package var isForOneLook: Bool { false }
+
+    /// Nothing runs for a road through files.
+    package func stop() async {}
+}
+
+/// What the user is asked before a road gives a credential away.
+package enum ConsentQuestion: Sendable, Hashable {
+    /// Whether an app may read what another copied.
+    case paste(PasteboardRequest)
+    /// Whether an app, by its bundle identifier, may have an item that it shows in a list: the user picks it.
+    case pick(item: String, reader: String)
 }
 
 /// Who hands a credential over, to whom, and where.
@@ -46,6 +71,13 @@ package struct RoadEnds: Sendable {
 
     /// The posted name by which the receiver learns that something is on its way.
     package static let notification = "red.hound.keyshare.credential"
+
+    /// Tells who observes that a credential was sent.
+    ///
+    /// It is on the road by now: that nobody could be told of it does not take it back.
+    package func announce() {
+        try? Notifications(device: device).post(Self.notification)
+    }
 
     /// The first key-chain group that both are entitled to by name.
     ///
@@ -93,6 +125,10 @@ package struct RoadError: CodedError {
         case expired
         /// Something else took its place.
         case overwritten
+        /// Somebody has had it, and the road gives it once.
+        case spent
+        /// The process that would hand it over is gone.
+        case notRunning = "not-running"
         /// The app does not have the key that both ends share.
         case notPaired = "not-paired"
         /// The system keeps this kind of extension from the road.
@@ -114,7 +150,7 @@ package struct RoadError: CodedError {
     /// What caused it, where something else did.
     package let cause: (any Error)?
 
-    init(_ code: Code, _ reason: String, hint: String? = nil, cause: (any Error)? = nil) {
+    package init(_ code: Code, _ reason: String, hint: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.reason = reason
         self.hint = hint
@@ -122,7 +158,7 @@ package struct RoadError: CodedError {
     }
 
     /// What `error`, from below, means for a road.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as RoadError: self = error
         case let error as KeychainError:
@@ -164,7 +200,9 @@ package struct RoadError: CodedError {
     }
 
     /// Runs `body`, and tells its errors as a road's.
-    static func wrapping<Value>(_ body: () throws -> Value) throws(RoadError) -> Value {
+    ///
+    /// - Throws: `RoadError`.
+    package static func wrapping<Value>(_ body: () throws -> Value) throws(RoadError) -> Value {
         do {
             return try body()
         } catch {

@@ -12,25 +12,27 @@ package struct RoadManager: Road {
     }
 
     /// Takes the first road that is open; what an earlier credential left on the others goes.
-    package func send(_ credential: Credential, now: Date) throws(RoadError) {
-        _ = try sendNamingRoad(credential, now: now)
+    package func send(_ credential: Credential, now: Date) async throws(RoadError) {
+        _ = try await sendNamingRoad(credential, now: now)
     }
 
     /// The same.
     ///
     /// - Throws: `RoadError`: `.noRoad` when none is open, with the last road's error as its cause.
     /// - Returns: the name of the road that was taken.
-    package func sendNamingRoad(_ credential: Credential, now: Date) throws(RoadError) -> String {
+    package func sendNamingRoad(
+        _ credential: Credential, now: Date
+    ) async throws(RoadError) -> String {
         var last: RoadError?
         for (index, road) in roads.enumerated() {
             do throws(RoadError) {
-                try road.send(credential, now: now)
+                try await road.send(credential, now: now)
             } catch {
                 last = error
                 continue
             }
             // Else a receiver could find an older one on a better road, or a worse one later.
-            for (other, road) in roads.enumerated() where other != index { try? road.remove() }
+            for (other, road) in roads.enumerated() where other != index { try? await road.remove() }
             return road.name
         }
         throw RoadError(
@@ -43,14 +45,14 @@ package struct RoadManager: Road {
     ///
     /// - Throws: `RoadError`: `.noRoad` when `app` has no way to any of them.
     package func receive(
-        by app: App, now: Date, consent: (PasteboardRequest) throws -> Bool
-    ) throws(RoadError) -> Credential? {
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+    ) async throws(RoadError) -> Credential? {
         var trouble: RoadError?
         var closed: RoadError?
         var isAnyOpen = false
         for road in roads {
             do throws(RoadError) {
-                if let credential = try road.receive(by: app, now: now, consent: consent) {
+                if let credential = try await road.receive(by: app, now: now, consent: consent) {
                     return credential
                 }
                 isAnyOpen = true
@@ -69,13 +71,18 @@ package struct RoadManager: Road {
     }
 
     /// Takes it from every road that is open.
-    package func remove() throws(RoadError) {
+    package func remove() async throws(RoadError) {
         for road in roads {
             do throws(RoadError) {
-                try road.remove()
+                try await road.remove()
             } catch  where error.code == .missingEntitlement {
                 continue
             }
         }
+    }
+
+    /// Ends what runs for any of them.
+    package func stop() async {
+        for road in roads { await road.stop() }
     }
 }

@@ -1,5 +1,5 @@
 package import Foundation
-internal import OpenSSL
+package import OpenSSL
 
 /// What a trial of a road showed. Everything in it was tried, nothing is assumed.
 package struct RoadReport: Sendable {
@@ -29,33 +29,48 @@ package struct RoadReport: Sendable {
     package let handOver: Duration?
 }
 
-/// Tries roads on a device made for it, of which nothing is left.
-package struct RoadTrial: Sendable {
-    /// A road to try: makes it, and gives both ends what they need to agree on beforehand.
-    package struct Candidate: Sendable {
-        /// What the road is called.
-        package let name: String
-        let make: @Sendable (RoadEnds) throws -> any Road
+extension RoadReport {
+    /// Of a road on which nothing came through, nothing else was tried.
+    fileprivate init(_ name: String, failure: RoadError) {
+        self.init(
+            name: name, failure: failure, attack: .failed, isInPlainFile: false, survivesRestart: false,
+            survivesReinstall: false, handOver: nil)
+    }
+}
 
-        /// A road that `make` makes.
-        package init(_ name: String, make: @escaping @Sendable (RoadEnds) throws -> any Road) {
-            self.name = name
-            self.make = make
-        }
+/// A road to try.
+package struct RoadCandidate: Sendable {
+    /// What the road is called.
+    package let name: String
+    /// Gives both ends what they need to agree on beforehand, once.
+    package let prepare: @Sendable (RoadEnds) throws -> Void
+    /// Makes the road, in each process that uses it.
+    package let make: @Sendable (RoadEnds) throws -> any Road
+
+    /// A road that `make` makes.
+    package init(
+        _ name: String, prepare: @escaping @Sendable (RoadEnds) throws -> Void = { _ in },
+        make: @escaping @Sendable (RoadEnds) throws -> any Road
+    ) {
+        self.name = name
+        self.prepare = prepare
+        self.make = make
     }
 
-    /// Every road of this module, in the order in which an app should prefer them.
-    package static let candidates = [
-        Candidate("key-chain") { KeychainRoad($0) }, Candidate("app-group") { GroupRoad($0) },
-        Candidate("database") { DatabaseRoad($0) },
-        Candidate("file") { ends in
-            let road = FileRoad(ends)
-            try road.pair()
-            return road
-        },
-        Candidate("url-pasteboard") { PasteboardRoad($0) },
-    ]
+    /// Through a key-chain group.
+    package static let keychain = RoadCandidate("key-chain") { KeychainRoad($0) }
+    /// Through a state file of an application group.
+    package static let group = RoadCandidate("app-group") { GroupRoad($0) }
+    /// Through a database of an application group.
+    package static let database = RoadCandidate("database") { DatabaseRoad($0) }
+    /// Through a file, between apps that were paired.
+    package static let file = RoadCandidate("file", prepare: { try FileRoad($0).pair() }) { FileRoad($0) }
+    /// Through the pasteboard.
+    package static let pasteboard = RoadCandidate("url-pasteboard") { PasteboardRoad($0) }
+}
 
+/// Tries roads on a device made for it, of which nothing is left.
+package struct RoadTrial: Sendable {
     /// An app of nobody's team that has no group, and would like to read what it should not.
     package static let attacker = App(
         bundleIdentifier: "example.attacker", teamIdentifier: "ATCK000001", entitlements: Entitlements())
@@ -75,51 +90,77 @@ package struct RoadTrial: Sendable {
     /// Tries `candidate` on a new device in `folder`, which is removed afterwards.
     ///
     /// - Throws: `DeviceError` when the device cannot be made.
-    package func run(_ candidate: Candidate, folder: String, now: Date) throws -> RoadReport {
+    package func run(_ candidate: RoadCandidate, folder: String, now: Date) async throws -> RoadReport {
         let device = try Device(folder: folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let ends = RoadEnds(device: device, sender: sender, receiver: receiver)
+        let road: any Road
+        do {
+            try candidate.prepare(ends)
+            road = try candidate.make(ends)
+        } catch {
+            return RoadReport(candidate.name, failure: RoadError(error))
+        }
+        let report: Result<RoadReport, any Error>
+        do {
+            report = .success(try await run(road, candidate.name, ends, now))
+        } catch {
+            report = .failure(error)
+        }
+        await road.stop()
+        return try report.get()
+    }
+
+    private func run(_ road: any Road, _ name: String, _ ends: RoadEnds, _ now: Date) async throws
+        -> RoadReport
+    {
+        let device = ends.device
         let secret = SecretBytes(Array("canary \(UInt64.random(in: .min ... .max))".utf8))
         let credential = Credential(account: "somebody", secret: secret, expires: now + 3_600)
-
-        let road: any Road
         var durations: [Duration] = []
         do {
-            road = try candidate.make(ends)
             try device.enter(state)
             for _ in 0..<Self.rounds {
                 let start = ContinuousClock.now
-                try road.send(credential, now: now)
-                guard try road.receive(by: receiver, now: now, consent: { _ in true }) == credential else {
+                try await road.send(credential, now: now)
+                guard try await road.receive(by: receiver, now: now, consent: { _ in true }) == credential
+                else {
                     throw RoadError(.failed, "what came was not what was sent")
                 }
                 durations.append(ContinuousClock.now - start)
             }
         } catch {
-            return RoadReport(
-                name: candidate.name, failure: RoadError(error), attack: .failed, isInPlainFile: false,
-                survivesRestart: false, survivesReinstall: false, handOver: nil)
+            return RoadReport(name, failure: RoadError(error))
         }
-        func gets(_ app: App, at date: Date, consent: Bool = true) -> Bool {
-            (try? road.receive(by: app, now: date) { _ in consent }) == credential
+        func gets(_ app: App, at date: Date, consent: Bool = true) async -> Bool {
+            (try? await road.receive(by: app, now: date) { _ in consent }) == credential
         }
-        let isTaken = gets(Self.attacker, at: now, consent: false)
-        let isTakenWithConsent = gets(Self.attacker, at: now)
+        // Sent anew before each, for what is good for one look.
+        try await road.send(credential, now: now)
+        let isTaken = await gets(Self.attacker, at: now, consent: false)
+        let isTakenWithConsent = await gets(Self.attacker, at: now)
         let isInPlainFile = try Self.isFound(secret, in: device.folder)
+
+        try await road.send(credential, now: now)
         try device.restart()
+        await road.stop()
         try device.unlock()
-        let survivesRestart = gets(receiver, at: now + 120)
+        let survivesRestart = await gets(receiver, at: now + 120)
+
+        try await road.send(credential, now: now)
         try device.uninstall(sender, remaining: [])
         try device.uninstall(receiver, remaining: [])
+        await road.stop()
         return RoadReport(
-            name: candidate.name, failure: nil,
+            name: name, failure: nil,
             attack: isTaken ? .succeeded : isTakenWithConsent ? .withConsent : .failed,
             isInPlainFile: isInPlainFile, survivesRestart: survivesRestart,
-            survivesReinstall: gets(receiver, at: now + 120), handOver: durations.sorted()[Self.rounds / 2])
+            survivesReinstall: await gets(receiver, at: now + 120),
+            handOver: durations.sorted()[Self.rounds / 2])
     }
 
     /// Whether any file below `folder` holds `secret`.
-    static func isFound(_ secret: SecretBytes, in folder: String) throws -> Bool {
+    package static func isFound(_ secret: SecretBytes, in folder: String) throws -> Bool {
         let needle = unsafe secret.withUnsafeBytes { unsafe Data($0) }
         guard let names = FileManager.default.enumerator(atPath: folder) else { return false }
         for case let name as String in names {

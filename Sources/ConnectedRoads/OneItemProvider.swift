@@ -1,0 +1,123 @@
+internal import DeviceSimulation
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+internal import ProviderConnection
+
+/// A provider whose one item is the credential of its app's key chain, sealed with the service's password, as
+/// a PKCS #12 file is protected by its.
+struct OneItemProvider: ProviderService {
+    static let filename = "credential.p12"
+    static let associatedData = Array(identifier.utf8)
+
+    private static let identifier = "credential"
+    private static let service = "red.hound.keyshare.shared-credential"
+    private static let passwordService = "red.hound.keyshare.shared-credential.password"
+    private static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
+
+    private let keychain: Keychain
+    /// The sender's own, which the receiver is not entitled to.
+    private let group: String
+    /// Made on first use, and the same from then on.
+    private let password: SecretBytes
+
+    /// The provider of the sender of `ends`.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` before the device's first unlock.
+    init(_ ends: RoadEnds) throws(KeychainError) {
+        keychain = try Keychain(device: ends.device, app: ends.sender)
+        group = ends.sender.applicationIdentifier
+        password = try keychain.createOrReadPassword(
+            service: Self.passwordService, account: "", accessibility: Self.accessibility,
+            accessGroup: group, make: MasterKey.random)
+    }
+
+    /// Puts the credential in the place of the one there is.
+    func keep(_ credential: Credential) throws(KeychainError) {
+        try keychain.setPassword(
+            credential.encoded, service: Self.service, account: "", accessibility: Self.accessibility,
+            accessGroup: group)
+    }
+
+    /// Deletes the credential; silent where there is none.
+    func removeCredential() throws(KeychainError) {
+        try keychain.deletePassword(service: Self.service, account: "", accessGroup: group)
+    }
+
+    func page(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        guard container == Item.root, cursor == nil else { throw Self.missing }
+        return ItemPage(items: try isThere() ? [Self.item] : [], nextCursor: nil)
+    }
+
+    func item(_ identifier: String) async throws(ProviderFailure) -> Item {
+        guard identifier == Self.identifier, try isThere() else { throw Self.missing }
+        return Self.item
+    }
+
+    func services(for identifier: String) async throws(ProviderFailure) -> [String] {
+        _ = try await item(identifier)
+        return [PasswordService.name]
+    }
+
+    func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        try answering {
+            guard identifier == Self.identifier,
+                let credential = try keychain.password(
+                    service: Self.service, account: "", accessGroup: group)
+            else { throw Self.missing }
+            return try SealingKey(password).seal(credential, associatedData: Self.associatedData)
+        }
+    }
+
+    func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        try answering {
+            try keychain.requireAvailable(Self.accessibility)
+            return password
+        }
+    }
+
+    func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage { ItemPage(items: [], nextCursor: nil) }
+
+    func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        throw Self.missing
+    }
+
+    func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
+
+    private static let missing = ProviderFailure(.notAvailable, "there is no such item")
+
+    private static let item = Item(
+        identifier: identifier, filename: filename, kind: .pkcs12,
+        contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
+        created: Date(timeIntervalSince1970: 0))
+
+    private func isThere() throws(ProviderFailure) -> Bool {
+        try answering {
+            do throws(KeychainError) {
+                let query = KeychainQuery(.genericPassword, service: Self.service, accessGroup: group)
+                return try !keychain.copyMatching(query).isEmpty
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return false
+            }
+        }
+    }
+
+    private func answering<Value>(_ body: () throws -> Value) throws(ProviderFailure) -> Value {
+        do {
+            return try body()
+        } catch let failure as ProviderFailure {
+            throw failure
+        } catch let error as KeychainError where error.code == .interactionNotAllowed {
+            throw ProviderFailure(.refused, error.reason)
+        } catch {
+            throw ProviderFailure(.serviceFailed, "the credential cannot be handed over: \(error)")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+private import Glibc
+package import OpenSSL
+
+// The URLs that apps were opened by: the last of each app, sealed, because a URL may hold what is good for
+// whoever has it.
+extension Device {
+    /// Opens `app` by `url`, as the system does for a link that only this app can claim; the app finds it in
+    /// any process of its, in place of an earlier one.
+    ///
+    /// - Throws: `DeviceError`, or `KeychainError` where there is no key to seal it.
+    package func open(_ url: SecretBytes, in app: App) throws {
+        let key = try Keychain(device: self, app: app).createOrReadPassword(
+            service: Self.openedURL, account: "", accessibility: .alwaysThisDeviceOnly,
+            accessGroup: app.applicationIdentifier, make: MasterKey.random)
+        let sealed = try SealingKey(key).seal(url, associatedData: Array(Self.openedURL.utf8))
+        try AtomicFile.write(sealed, to: try openedURLPath(app))
+    }
+
+    /// The URL that `app` was opened by last; nil when there is none.
+    ///
+    /// - Throws: `DeviceError`: `.damagedFile` when it was altered; `KeychainError`.
+    package func openedURL(by app: App) throws -> SecretBytes? {
+        let path = try openedURLPath(app)
+        guard let sealed = try PrivateFile.open(path)?.read(atMost: 1 << 16) else { return nil }
+        let key = try Keychain(device: self, app: app).password(
+            service: Self.openedURL, account: "", accessGroup: app.applicationIdentifier)
+        guard let key,
+            let url = try SealingKey(key).open(sealed, associatedData: Array(Self.openedURL.utf8))
+        else { throw DeviceError(.damagedFile, path: path, "\(path) was altered, or its key is gone") }
+        return url
+    }
+
+    /// Forgets the URL that `app` was opened by; silent when there is none.
+    ///
+    /// - Throws: `DeviceError` when its file cannot be removed.
+    package func forgetOpenedURL(of app: App) throws(DeviceError) {
+        let path = try openedURLPath(app)
+        guard unsafe unlink(path) == 0 || errno == ENOENT else {
+            throw .inputOutput("cannot remove", path, errno: errno)
+        }
+    }
+
+    private static let openedURL = "opened-url"
+
+    private func openedURLPath(_ app: App) throws(DeviceError) -> String {
+        try container(of: app) + "/" + Self.openedURL
+    }
+}

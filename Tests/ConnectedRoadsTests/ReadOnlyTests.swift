@@ -1,0 +1,105 @@
+import ConnectedRoads
+import DeviceSimulation
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("A folder that takes no writing")
+struct ReadOnlyTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+        // Whoever root becomes must get to the device.
+        try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: scratch.path)
+    }
+
+    @Test("A road says that it failed, and what was on it stays", arguments: roads.indices)
+    func road(index: Int) async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+            let ends = RoadEnds(
+                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
+            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
+            try await roads[index].use(between: ends) { road in
+                try await road.send(old, now: now)
+                // What serves must have begun to: it goes by the name that this process has when it listens.
+                if !road.isForOneLook {
+                    #expect(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
+                }
+                try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                    let code: RoadError.Code = road.name == "manager" ? .noRoad : .failed
+                    let error = await #expect(throws: RoadError(code, "")) {
+                        try await road.send(new, now: now)
+                    }
+                    #expect(error?.reason.isEmpty == false)
+                    await #expect(throws: RoadError.self) { try await road.remove() }
+                }
+                #expect(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
+            }
+        }
+    }
+
+    @Test("A file of a group stays, and its folder stays as it is")
+    func group() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let device = try Device(folder: folder)
+            let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
+            try group.write([1], to: "file")
+            try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                // Anew, as by another process, which must not mend what is meant to be read-only.
+                let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
+                let attempts: [() throws -> Void] = [
+                    { try group.write([2], to: "file") }, { try group.write([2], to: "other") },
+                    { try group.update("file") { $0 = nil } }, { try group.remove("file") },
+                ]
+                for attempt in attempts {
+                    let error = #expect(throws: DeviceError.self) { try attempt() }
+                    #expect(error?.code == .cannotCreate(EACCES))
+                }
+                let content = try group.read("file")
+                #expect(content == [1])
+            }
+            #expect(try group.read("file") == [1])
+        }
+    }
+
+    @Test("Key chain, pasteboard and device say so, and hold what they held")
+    func others() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            try await ReadOnlyTests.checkOthers(folder)
+        }
+    }
+
+    private static func checkOthers(_ folder: String) async throws {
+        let device = try Device(folder: folder)
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        try Keychain(device: device, app: .provider)
+            .setPassword(SecretBytes([1]), service: "s", account: "a")
+        try Pasteboard(device: device).write(SecretBytes([1]), owner: .provider, now: now)
+        try device.lock()
+        try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+            let error = #expect(throws: KeychainError.self) {
+                try Keychain(device: device, app: .provider)
+                    .setPassword(SecretBytes([2]), service: "s", account: "a")
+            }
+            #expect(error?.code == .io && error?.cause is DeviceError)
+            #expect(throws: PasteboardError.self) {
+                try Pasteboard(device: device).write(SecretBytes([2]), owner: .provider, now: now)
+            }
+            #expect(throws: DeviceError.self) { try device.unlock() }
+            #expect(throws: DeviceError.self) { try Notifications(device: device).post("name") }
+            let state = try device.state()
+            #expect(state == DeviceState(lock: .locked))
+        }
+        let password = try Keychain(device: device, app: .provider).password(service: "s", account: "a")
+        #expect(password == SecretBytes([1]))
+        #expect(
+            try Pasteboard(device: device).read(by: .provider, now: now) { _ in false } == SecretBytes([1]))
+    }
+}

@@ -1,0 +1,124 @@
+import ConnectedRoads
+import DeviceSimulation
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("What each road needs")
+struct RoadTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+    }
+
+    private func trial(
+        _ name: String, sender: App = Pair.sender, receiver: App = Pair.receiver, state: DeviceState = .new
+    ) async throws -> RoadReport {
+        let candidate = try #require(roads.first { $0.name == name })
+        let report = try await RoadTrial(sender: sender, receiver: receiver, state: state)
+            .run(candidate, folder: scratch.path("trial"), now: now)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["device"])
+        return report
+    }
+
+    /// works, attack, restart, reinstall
+    @Test(
+        "The table of roads is what was tried",
+        arguments: [
+            ("key-chain", "no", true, true), ("app-group", "no", true, false),
+            ("database", "no", true, false),
+            ("file", "no", true, true), ("loopback-http", "no", false, false),
+            ("key-sharing-2025", "with consent", true, true),
+            ("url-pasteboard", "with consent", false, false),
+            ("manager", "no", true, true),
+        ])
+    func table(name: String, attack: String, restart: Bool, reinstall: Bool) async throws {
+        let report = try await trial(name)
+        #expect(report.failure == nil && report.handOver ?? .zero > .zero)
+        #expect(report.attack.rawValue == attack && !report.isInPlainFile)
+        #expect(report.survivesRestart == restart && report.survivesReinstall == reinstall)
+    }
+
+    @Test(
+        "In each state of the device a road works or says why not",
+        arguments: roads.dropLast().map(\.name), DeviceState.all)
+    func states(name: String, state: DeviceState) async throws {
+        // What is in memory or on the pasteboard is under no lock.
+        let isClosed =
+            state.lock == .beforeFirstUnlock && !["url-pasteboard", "loopback-http"].contains(name)
+        #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
+    }
+
+    @Test("Without a common group the roads through one are closed, and say what is missing")
+    func entitlements() async throws {
+        var stranger = Pair.receiver
+        stranger.entitlements = Entitlements()
+        var member = Pair.receiver.member(.fileProvider, name: "files", entitlements: Entitlements())
+        for name in ["key-chain", "app-group", "database"] {
+            #expect(try await trial(name, receiver: stranger).failure?.code == .missingEntitlement)
+            #expect(try await trial(name, sender: stranger).failure?.code == .missingEntitlement)
+            #expect(try await trial(name, receiver: member).failure?.hint?.contains("extension") == true)
+        }
+        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "manager"] {
+            #expect(try await trial(name, receiver: stranger).failure == nil)
+        }
+        member = Pair.sender.member(.fileProvider, name: "files")
+        #expect(try await trial("url-pasteboard", sender: member).failure?.code == .notPermitted)
+        #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
+    }
+
+    @Test("The manager takes the first road that is open, and leaves nothing on the others")
+    func manager() async throws {
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        let file = FileRoad(ends)
+        let all: [any Road] = [file, KeychainRoad(ends), PasteboardRoad(ends)]
+        #expect(try await RoadManager(all).sendNamingRoad(credential, now: now) == "key-chain")
+        try file.pair()
+        #expect(try await RoadManager(all).sendNamingRoad(credential, now: now) == "file")
+        #expect(try KeychainRoad(ends).receive(by: Pair.receiver, now: now) { _ in true } == nil)
+        let none = RoadManager([
+            FileRoad(RoadEnds(device: device, sender: Pair.receiver, receiver: Pair.sender))
+        ])
+        let error = await #expect(throws: RoadError.self) { try await none.send(credential, now: now) }
+        #expect(error?.code == .noRoad && (error?.cause as? RoadError)?.code == .notPaired)
+        await #expect(throws: RoadError(.noRoad, "")) {
+            try await RoadManager([]).send(credential, now: now)
+        }
+    }
+
+    @Test("A file that is sealed for others, or altered, does not open; an unpaired app has no key")
+    func file() throws {
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let road = FileRoad(ends)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        #expect(throws: RoadError(.notPaired, "")) { try road.send(credential, now: now) }
+        try road.pair()
+        try road.send(credential, now: now)
+        try road.pair()
+        #expect(throws: RoadError(.damaged, "")) {
+            try road.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+    }
+
+    @Test("A pasteboard that somebody else wrote since is not taken for the credential")
+    func overwritten() throws {
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let road = PasteboardRoad(ends)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        try road.send(credential, now: now)
+        try Pasteboard(device: device).write(SecretBytes([2]), owner: RoadTrial.attacker, now: now)
+        #expect(throws: RoadError(.overwritten, "")) {
+            try road.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+        #expect(throws: RoadError(.denied, "")) {
+            try road.send(credential, now: now)
+            return try road.receive(by: Pair.receiver, now: now) { _ in false }
+        }
+    }
+}
