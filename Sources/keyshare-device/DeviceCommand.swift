@@ -17,7 +17,7 @@ struct DeviceCommand: AsyncParsableCommand {
         version: CommandMain.version,
         subcommands: [
             Apps.self, Unlock.self, Lock.self, Restart.self, Passcode.self, KeychainItems.self, Groups.self,
-            PasteboardContent.self, Channels.self, Reset.self,
+            PasteboardContent.self, Channels.self, Restore.self, Reset.self,
         ])
 
     static func main() async {

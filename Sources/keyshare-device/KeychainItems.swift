@@ -29,7 +29,7 @@ struct KeychainItems: ParsableCommand {
             }
         }
         if output.json {
-            try console.document(items)
+            try console.document(["items": items])
             return
         }
         var table = Table("CLASS", "NAME", "GROUP", "ACCESSIBLE", "NOW")

@@ -27,7 +27,7 @@ struct GoldenTests {
             .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
-    @Test("is the help of every command", arguments: [BuiltCommand.provider, .consumer])
+    @Test("is the help of every command", arguments: BuiltCommand.allCases)
     func help(command: BuiltCommand) async throws {
         let root = try await RunningCommand(command, ["--help"]).finish()
         try check(root.text, "help-\(command.rawValue)")
@@ -92,9 +92,34 @@ struct GoldenTests {
             said.replacingOccurrences(of: simulation.scratch.path, with: "SCRATCH"), "error-scenario-\(name)")
     }
 
+    @Test(
+        "are the device's errors too",
+        arguments: [
+            ("locked", ["passcode", "remove", "--yes"]), ("unconfirmed", ["reset"]),
+            ("unknown-state", ["channels", "--state", "asleep"]),
+            ("no-entitlements", ["channels", "--sender-entitlements", "/nowhere/entitlements.plist"]),
+            ("no-source", ["restore", "/nowhere"]), ("unknown-app", ["keychain", "--app", "nobody"]),
+        ])
+    func deviceErrors(name: String, arguments: [String]) async throws {
+        let simulation = try Simulation()
+        try await simulation.device("lock")
+        let run = try await simulation.device(arguments + ["--json"])
+        try check("exit \(run.status)\n\(run.errors)\(run.text)", "error-device-\(name)")
+    }
+
+    @Test(
+        "are the device's documents and tables",
+        arguments: [["apps"], ["groups"], ["keychain"], ["pasteboard"], ["lock"]])
+    func deviceOutput(arguments: [String]) async throws {
+        let simulation = try Simulation()
+        let text = try await simulation.device(arguments)
+        try check(text.text + text.errors, "device-\(arguments[0])-text")
+        try check(try await simulation.device(arguments + ["--json"]).text, "device-\(arguments[0])-json")
+    }
+
     @Test("is a version, and a completion script for each shell")
     func versionAndCompletions() async throws {
-        for command in [BuiltCommand.provider, .consumer] {
+        for command in BuiltCommand.allCases {
             let version = try await RunningCommand(command, ["--version"]).finish()
             #expect(version.status == 0 && version.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
             for shell in ["bash", "zsh", "fish"] {

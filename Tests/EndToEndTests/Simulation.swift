@@ -52,6 +52,12 @@ final class Simulation {
     /// Runs the device's command to its end.
     @discardableResult
     func device(_ arguments: String...) async throws -> CommandRun {
+        try await device(arguments)
+    }
+
+    /// Runs the device's command to its end.
+    @discardableResult
+    func device(_ arguments: [String]) async throws -> CommandRun {
         try await RunningCommand(.device, arguments, environment: environment).finish()
     }
 

@@ -108,6 +108,11 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
+    /// Whether a device was made in `folder`.
+    package static func isThere(folder: String) -> Bool {
+        FileManager.default.fileExists(atPath: folder + "/" + keychainName)
+    }
+
     private static let keychainName = "keychain"
 
     /// Erases the device: everything that apps and system keep on it, its state too. Nobody may be using it.

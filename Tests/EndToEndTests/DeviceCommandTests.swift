@@ -1,0 +1,183 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The device's command")
+struct DeviceCommandTests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    /// A device whose provider holds one identity.
+    private func provision() async throws {
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+    }
+
+    /// A list of the JSON document that a command writes.
+    private func list(_ name: String, _ arguments: String...) async throws -> [[String: Any]] {
+        let run = try await simulation.device(arguments + ["--json"])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        return try #require(try run.json()[name] as? [[String: Any]])
+    }
+
+    private func keychain(_ app: String) async throws -> [[String: Any]] {
+        let run = try await simulation.device("keychain", "--app", app, "--json")
+        return try #require(try run.json()["items"] as? [[String: Any]])
+    }
+
+    @Test("lists the provider with its extensions, of one team and in the same groups, and the consumer")
+    func apps() async throws {
+        let apps = try await list("apps", "apps")
+        let kinds = apps.map { $0["kind"] as? String }
+        #expect(kinds == ["application", "fileProvider", "fileProviderInterface", "application"])
+        let groups = apps.map { ($0["entitlements"] as? [String: [String]])?["keychain-access-groups"] }
+        #expect(groups[0] == groups[1] && groups[0] == groups[2] && groups[0] != groups[3])
+        #expect(Set(apps.compactMap { $0["teamIdentifier"] as? String }).count == 2)
+    }
+
+    @Test("leads the device from state to state, and says each")
+    func states() async throws {
+        for (arguments, state) in [
+            (["lock"], "locked"), (["unlock"], "unlocked"), (["restart"], "before-first-unlock"),
+            (["lock"], "before-first-unlock"), (["unlock"], "unlocked"),
+            (["passcode", "remove", "--yes"], "no-passcode"), (["lock"], "no-passcode"),
+            (["passcode", "set"], "unlocked"),
+        ] {
+            let run = try await simulation.device(arguments + ["--json"])
+            #expect(run.status == 0)
+            #expect(try run.json()["state"] as? String == state)
+        }
+        #expect(try await simulation.device("passcode", "remove").status == 10)
+        #expect(try await simulation.device("lock").errors == "the device is locked\n")
+        #expect(try await simulation.device("passcode", "remove", "--yes").status == 10)
+        #expect(try await simulation.device("lock", "--quiet").errors.isEmpty)
+        #expect(try await simulation.device("sleep").status == 64)
+    }
+
+    @Test("shows what each app sees in the key chain and what of it is open, and no secret")
+    func keychain() async throws {
+        try await provision()
+        #expect(try await keychain("consumer").isEmpty)
+        let items = try await keychain("provider")
+        #expect(items.count == (try await keychain("files")).count && items.count > 1)
+        #expect(items.contains { $0["class"] as? String == "idnt" })
+        #expect(items.allSatisfy { $0["isOpen"] as? Bool == true })
+        #expect(
+            Set(items.flatMap(\.keys)) == ["app", "class", "name", "accessGroup", "accessible", "isOpen"])
+        try await simulation.device("restart")
+        #expect(try await keychain("provider").allSatisfy { $0["isOpen"] as? Bool == false })
+        let table = try await simulation.device("keychain")
+        #expect(table.text.contains("AfterFirstUnlockThisDeviceOnly"))
+        #expect(table.errors.hasSuffix("; the device is before-first-unlock\n"))
+    }
+
+    @Test("shows who is in which application group")
+    func groups() async throws {
+        let groups = try await list("groups", "groups")
+        #expect(groups.map { $0["identifier"] as? String } == ["group.red.hound.keyshare.provider"])
+        #expect((groups[0]["members"] as? [String])?.count == 3)
+        #expect((groups[0]["files"] as? [String])?.isEmpty == true)
+    }
+
+    @Test("shows whose item is on the pasteboard and who tried to read it, and clears it")
+    func pasteboard() async throws {
+        try await provision()
+        try await simulation.serve()
+        let import_ = ["import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all-user"]
+        #expect(try await simulation.consumer(import_ + ["--deny-paste"]).status == 10)
+        var board = try await simulation.device("pasteboard", "--json").json()
+        #expect(board["owner"] as? String == "red.hound.keyshare.provider.interface")
+        #expect(try await simulation.consumer(import_ + ["--allow-paste"]).status == 0)
+        board = try await simulation.device("pasteboard", "--clear", "--json").json()
+        #expect(board["owner"] == nil)
+        let outcomes = (board["accesses"] as? [[String: Any]])?.map { $0["outcome"] as? String }
+        #expect(outcomes == ["denied", "allowed"])
+        let later = try await simulation.device("pasteboard", "--at", "2100-01-01")
+        #expect(later.status == 0 && later.errors.hasPrefix("the pasteboard is empty"))
+    }
+
+    private static let roads = [
+        "key-chain", "app-group", "database", "file", "loopback-http", "key-sharing-2025", "url-pasteboard",
+    ]
+
+    @Test("tries every road, and claims what was tried")
+    func channels() async throws {
+        let channels = try await list("channels", "channels")
+        #expect(channels.map { $0["road"] as? String } == Self.roads)
+        #expect(channels.allSatisfy { $0["works"] as? Bool == true && $0["isInPlainFile"] as? Bool == false })
+        #expect(
+            channels.map { $0["othersRead"] as? String } == [
+                "no", "no", "no", "no", "no", "with consent", "with consent",
+            ])
+        #expect(
+            channels.map { $0["survivesRestart"] as? Bool } == [true, true, true, true, false, true, false])
+        #expect(
+            channels.map { $0["survivesReinstall"] as? Bool } == [
+                true, false, false, true, false, true, false,
+            ])
+        #expect(channels.allSatisfy { ($0["handOverMilliseconds"] as? Double ?? 0) > 0 })
+        let table = try await simulation.device("channels")
+        #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.roads.count + 1)
+        // Nothing is left of the devices on which it was tried.
+        let left = try FileManager.default.contentsOfDirectory(atPath: simulation.device + "/trials")
+        #expect(left.isEmpty)
+    }
+
+    @Test("says why a road is closed, for apps, entitlements and states of the user's choice")
+    func closedChannels() async throws {
+        func reasons(_ arguments: String...) async throws -> [String?] {
+            let run = try await simulation.device(["channels", "--json"] + arguments)
+            let channels = try #require(try run.json()["channels"] as? [[String: Any]])
+            return channels.map { $0["reason"] as? String }
+        }
+        let strangers: [String?] = Array(repeating: "missing-entitlement", count: 3) + [nil, nil, nil, nil]
+        #expect(try await reasons("--to", "consumer") == strangers)
+        let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "none.plist")
+        #expect(try await reasons("--receiver-entitlements", plist) == strangers)
+        #expect(
+            try await reasons("--state", "before-first-unlock") == [
+                "locked", "locked", "locked", "locked", nil, "locked", nil,
+            ])
+        #expect(try await reasons("--to", "files").last == "not-permitted")
+        let hint = try await simulation.device("channels", "--to", "consumer").errors
+        #expect(hint.contains("hint: give both apps the same key-chain group"))
+        let broken = try simulation.write("{", as: "broken.plist")
+        #expect(try await simulation.device("channels", "--sender-entitlements", broken).status == 5)
+    }
+
+    @Test("restores what may leave another device, which is nothing of provider and consumer")
+    func restore() async throws {
+        try await provision()
+        let new = simulation.scratch.path("new")
+        let run = try await simulation.device("restore", simulation.device, "--device", new, "--json")
+        #expect(run.status == 0)
+        #expect(try run.json()["restored"] as? Int == 0)
+        #expect(try run.json()["left"] as? Int ?? 0 > 1)
+        try await simulation.device("lock")
+        let locked = try await simulation.device("restore", simulation.device, "--device", new)
+        #expect(locked.status == 10 && locked.errors.contains("hint: unlock both devices"))
+        #expect(!FileManager.default.fileExists(atPath: simulation.scratch.path("nowhere")))
+        #expect(try await simulation.device("restore", simulation.scratch.path("nowhere")).status == 9)
+        #expect(!FileManager.default.fileExists(atPath: simulation.scratch.path("nowhere")))
+    }
+
+    @Test("erases a device when it is meant and nobody serves from it")
+    func reset() async throws {
+        try await provision()
+        try await simulation.device("restart")
+        #expect(try await simulation.device("reset").status == 10)
+        try await simulation.device("unlock")
+        try await simulation.serve()
+        let running = try await simulation.device("reset", "--yes", "--json")
+        #expect(try running.status == 10 && running.errorCode() == "provider-running")
+        #expect(try await keychain("provider").count > 1)
+        try await simulation.stopServing()
+        let run = try await simulation.device("reset", "--yes", "--json")
+        #expect(try run.status == 0 && run.json()["state"] as? String == "unlocked")
+        #expect(try await keychain("provider").isEmpty)
+        #expect(try await simulation.items().filter { $0["kind"] as? String == "pkcs12" }.isEmpty)
+    }
+}
