@@ -42,7 +42,8 @@ package final class RunningCommand {
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
 
-    /// Starts a command with nothing of the caller's environment but `PATH` and what is given.
+    /// Starts a command with nothing of the caller's environment but `PATH`, a sanitizer's
+    /// options and what is given.
     ///
     /// - Throws: where the binary cannot be started.
     package init(
@@ -55,8 +56,11 @@ package final class RunningCommand {
         }
         process.executableURL = URL(fileURLWithPath: command.path)
         process.arguments = arguments
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        process.environment = ["PATH": path, "HOME": scratch.path].merging(environment) { $1 }
+        let own = ProcessInfo.processInfo.environment
+        process.environment = ["PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": scratch.path]
+            // The commands are built under the same sanitizer as the test.
+            .merging(own.filter { ["TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].contains($0.key) }) { $1 }
+            .merging(environment) { $1 }
         let handles = [
             FileHandle(forReadingAtPath: scratch.path("input")),
             FileHandle(forWritingAtPath: scratch.path("output")),
