@@ -49,6 +49,7 @@ let package = Package(
                 "CLinux", "KeySharing", "OpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -113,7 +114,8 @@ let package = Package(
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),
-        .target(name: "TestSupport", dependencies: ["DeviceSimulation"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["COpenSSL", "DeviceSimulation"], path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
@@ -130,7 +132,7 @@ let package = Package(
         .testTarget(
             name: "ProviderConnectionTests",
             dependencies: [
-                "KeySharing", "OpenSSL", "ProviderConnection",
+                "KeySharing", "OpenSSL", "ProviderConnection", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -15,6 +15,7 @@
 #include <openssl/kdf.h>
 #include <openssl/obj_mac.h>
 #include <openssl/objects.h>
+#include <openssl/ocsp.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>

@@ -171,6 +171,11 @@ extension ServerError: CommandReportable {
             CommandFailure(
                 .cannotCreate, code: "already-running", reason,
                 hint: "stop the other provider, or use another --socket")
+        case .notLoopback:
+            CommandFailure(.usage, code: "not-loopback", reason, hint: "port 0 takes any that is free")
+        case .addressInUse:
+            CommandFailure(
+                .cannotCreate, code: "address-in-use", reason, hint: "name another port, or 0 for any")
         case .alreadyRan: CommandFailure(.unexpected, reason)
         case .system: CommandFailure(.inputOutput, reason)
         }

@@ -16,6 +16,7 @@ struct OneItemProvider: ProviderService {
     private static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
     private let keychain: Keychain
+    private let deviceState: DeviceStateWatch
     /// The sender's own, which the receiver is not entitled to.
     private let group: String
     /// Made on first use, and the same from then on.
@@ -26,6 +27,7 @@ struct OneItemProvider: ProviderService {
     /// - Throws: `KeychainError`: `.interactionNotAllowed` before the device's first unlock.
     init(_ ends: RoadEnds) throws(KeychainError) {
         keychain = try Keychain(device: ends.device, app: ends.sender)
+        deviceState = DeviceStateWatch(ends.device)
         group = ends.sender.applicationIdentifier
         password = try keychain.createOrReadPassword(
             service: Self.passwordService, account: "", accessibility: Self.accessibility,
@@ -73,9 +75,13 @@ struct OneItemProvider: ProviderService {
 
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         try answering {
-            try keychain.requireAvailable(Self.accessibility)
+            try Keychain.check(Self.accessibility, isAvailableIn: deviceState.status().state)
             return password
         }
+    }
+
+    func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        try answering { try deviceState.status().lockCount }
     }
 
     func present(

@@ -1,5 +1,4 @@
 package import DeviceSimulation
-package import Foundation
 package import KeySharing
 package import OpenSSL
 
@@ -35,8 +34,7 @@ package struct ProviderStore: Sendable {
             {
                 return summary
             }
-            let record = try keychain.identity(label: attributes.label, accessGroup: sharedGroup)
-            return IdentitySummary(try Certificate(der: record.certificate))
+            return IdentitySummary(try certificate(attributes.label))
         }
     }
 
@@ -47,6 +45,13 @@ package struct ProviderStore: Sendable {
     package func identity(_ label: String) throws -> (certificate: Certificate, privateKey: PrivateKey) {
         let opened = try keychain.openIdentity(label: label, accessGroup: sharedGroup)
         return (try Certificate(der: opened.record.certificate), try PrivateKey(pkcs8: opened.privateKey))
+    }
+
+    /// The certificate of an identity, without its key.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError`.
+    func certificate(_ label: String) throws -> Certificate {
+        try Certificate(der: try keychain.identity(label: label, accessGroup: sharedGroup).certificate)
     }
 
     /// Adds identities in one transaction.
@@ -78,6 +83,13 @@ package struct ProviderStore: Sendable {
 
     /// A look at the device's state that is cheap enough for every password.
     func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
+
+    /// Refuses while the device's state keeps keys and password closed.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed`; `DeviceError` where the state cannot be read.
+    func requireOpen() throws {
+        try Keychain.check(Self.accessibility, isAvailableIn: try device.state())
+    }
 
     /// When keys and password can be used: a provider goes on while the device is locked, but has nothing to
     /// give after a restart until the first unlock.
@@ -111,20 +123,33 @@ extension ProviderStore {
     /// The test PKI that was made last, for issuing more; nil where none was.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
-    package func authority() throws -> TestAuthority? {
-        var issuers: [TestAuthorityRole: CertificateIssuer] = [:]
-        // In the order they were added, so that the latest of each role is the one that stays.
+    package func authority() throws -> TestAuthority? { try authorities().last }
+
+    /// Every test PKI, in the order they were made.
+    ///
+    /// - Throws: `KeychainError`, `CertificateError`.
+    package func authorities() throws -> [TestAuthority] {
+        var parts: [[TestAuthorityRole: CertificateIssuer]] = []
+        // Kept together, the root first.
         for attributes in try keychain.identityAttributes(accessGroup: App.authorityGroup) {
             guard
                 let role = TestAuthorityRole(
                     rawValue: String(decoding: attributes.applicationTag, as: UTF8.self))
             else { continue }
-            let opened = try keychain.openIdentity(label: attributes.label, accessGroup: App.authorityGroup)
-            issuers[role] = CertificateIssuer(
-                certificate: try Certificate(der: opened.record.certificate),
-                privateKey: try PrivateKey(pkcs8: opened.privateKey))
+            if role == .root || parts.isEmpty { parts.append([:]) }
+            parts[parts.count - 1][role] = try issuer(attributes.label)
         }
-        return TestAuthority(issuers)
+        return parts.compactMap(TestAuthority.init)
+    }
+
+    /// An authority by the label of its certificate.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError`.
+    func issuer(_ label: String) throws -> CertificateIssuer {
+        let opened = try keychain.openIdentity(label: label, accessGroup: App.authorityGroup)
+        return CertificateIssuer(
+            certificate: try Certificate(der: opened.record.certificate),
+            privateKey: try PrivateKey(pkcs8: opened.privateKey))
     }
 
     /// Keeps a test PKI's authorities.
@@ -225,36 +250,6 @@ extension ProviderStore {
         }
         return added
     }
-
-    /// Puts identities of the key chain on their issuers' revocation lists.
-    ///
-    /// - Throws: `KeychainError`.
-    package func revoke(_ certificates: [Certificate]) throws(KeychainError) {
-        let listed = try revokedLabels()
-        let labels = listed + certificates.map(\.label).filter { !listed.contains($0) }
-        try keychain.setPassword(
-            SecretBytes(utf8: labels.joined(separator: "\n")), service: Self.revocations,
-            account: Self.revocations, accessGroup: App.authorityGroup)
-    }
-
-    /// A revocation list of each authority, good for thirty days from `date`; none where there is no PKI.
-    ///
-    /// - Throws: `KeychainError`, `CertificateError`.
-    package func revocationLists(at date: Date) throws -> [CertificateRevocationList] {
-        guard let authority = try authority() else { return [] }
-        let held = Set(try identities().map(\.label))
-        let revoked = try revokedLabels().filter(held.contains).map { try identity($0).certificate }
-        return try authority.revocationLists(revoked: revoked, at: date, from: .system)
-    }
-
-    private func revokedLabels() throws(KeychainError) -> [String] {
-        let list = try keychain.password(
-            service: Self.revocations, account: Self.revocations, accessGroup: App.authorityGroup)
-        let text = list.map { unsafe $0.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
-        return (text ?? "").split(separator: "\n").map(String.init)
-    }
-
-    private static let revocations = "KeyShareRevocations"
 
     /// What an unfinished run of provisioning left for the one that goes on with it.
     ///

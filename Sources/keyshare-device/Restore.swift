@@ -23,12 +23,12 @@ struct Restore: ParsableCommand {
         guard Device.isThere(folder: source) else {
             throw CommandFailure(.noSuchItem, "there is no device in \(source)")
         }
-        let (restored, left) = try device.openDevice().restoreKeychain(from: Device(folder: source))
+        let result = try device.openDevice().restoreKeychain(from: Device(folder: source))
         if output.json {
-            try output.console.document(["restored": restored, "left": left])
+            try output.console.document(["restored": result.restored, "left": result.left])
         } else {
             output.console.note(
-                "\(counted(restored, "item", "items")) came, \(left) stayed: for their own device only, or here already"
+                "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"
             )
         }
     }

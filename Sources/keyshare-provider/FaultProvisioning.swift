@@ -38,12 +38,14 @@ struct FaultProvisioning {
         let person = described ?? TestPerson(using: &random)
         let date = provision.clock.now
         let algorithm = provision.contents.key ?? .rsa(bits: 2048)
+        let locations = provision.contents.locations
         let authority = try Provisioner(store).authority(
-            covering: SpecimenCollection.span(at: date), algorithm: algorithm,
-            locations: provision.contents.locations, from: source)
+            covering: SpecimenCollection.span(at: date), algorithm: algorithm, locations: locations,
+            from: source)
         let shop = Workshop(
             authority: authority, person: person, date: date, algorithm: algorithm,
-            password: try provision.password.password() ?? store.servicePassword(), source: source
+            password: try provision.password.password() ?? store.servicePassword(),
+            locations: locations, source: source
         ).bench(for: specimen.name)
         let product = try specimen.make(shop)
 
@@ -52,12 +54,16 @@ struct FaultProvisioning {
         if provision.destination.output != nil {
             let (bytes, _) = try shop.bytes(of: product)
             try provision.destination.write(bytes, console, isBinary: true)
+            // No key chain holds these, and their status can be asked for all the same.
+            var revoked: [Certificate] = []
+            if case .identities(let made, isRevoked: true) = product { revoked = made.map(\.certificate) }
+            try store.register(issued: shop.issued, revoked: revoked, at: date)
         } else if case .identities(let made, let isRevoked) = product {
             for result in try store.add(made.map { ($0.certificate, $0.privateKey) }) {
                 added += try result.get() == .added ? 1 : 0
             }
             identities = made.map { IdentitySummary($0.certificate) }
-            if isRevoked { try store.revoke(made.map(\.certificate)) }
+            if isRevoked { try store.register(revoked: made.map(\.certificate), at: date) }
         } else {
             throw CommandFailure(
                 .usage, code: ProvisioningError.Code.faultNeedsFile.rawValue,

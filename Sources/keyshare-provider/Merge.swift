@@ -27,7 +27,7 @@ struct Merge: ParsableCommand {
     func run() throws {
         let console = output.console
         for folder in devices {
-            guard Device.exists(in: folder) else {
+            guard Device.isThere(folder: folder) else {
                 throw CommandFailure(
                     .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
             }

@@ -23,9 +23,13 @@ struct Serve: AsyncParsableCommand {
             --fault does one thing wrong on purpose, so that a consumer can be tested against it:
             \(Self.faults)
 
+            --pki answers over HTTP at the URLs of certificates that were made with provision --pki: the \
+            authorities' certificates, revocation lists, and OCSP. Everybody on this machine may ask.
+
             EXAMPLE:
               keyshare-provider serve --verbose
               keyshare-provider serve --fault cut-read
+              keyshare-provider serve --pki 127.0.0.1:8080
             """)
 
     @Option(
@@ -47,6 +51,12 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Serve as usual, whatever the scenario says that was provisioned last.")
     var ignoreScenario = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve the test PKI's files and OCSP here too: 127.0.0.1 or [::1], and a port, 0 for any.",
+            valueName: "address:port"))
+    var pki: String?
+
     @OptionGroup var profile: ProfileOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
@@ -60,6 +70,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
+        let address = try pki.map { try LoopbackAddress($0) }
         // What this process holds in memory is worth more than a core dump of it.
         guard clinux_refuse_core_dumps() == 0 else {
             throw CommandFailure(.inputOutput, "cannot keep this process out of core dumps")
@@ -97,22 +108,29 @@ struct Serve: AsyncParsableCommand {
             path: try self.device.socketPath(of: device), inherited: try SocketActivation.descriptor(),
             service: service, fault: fault?.ofConnection,
             logger: logger)
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(service: server),
+            .init(
+                service: try Watch(device, Notifications.passwordChanged) {
+                    // Where it cannot be read now, the next request tries again and says so.
+                    try? provider.refresh()
+                }),
+            .init(
+                service: try Watch(device, Notifications.deviceStateChanged) {
+                    server.endOldGrants()
+                    provider.followDeviceState()
+                }),
+        ]
+        if let address {
+            let responder = PKIResponder(store) { clock.now }
+            let website = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
+            console.note("the test PKI answers at http://\(website.address)")
+            services.append(.init(service: website))
+        }
+        services.append(.init(service: Announcement(console: console, path: server.path)))
         let group = ServiceGroup(
             configuration: .init(
-                services: [
-                    .init(service: server),
-                    .init(
-                        service: try Watch(device, Notifications.passwordChanged) {
-                            // Where it cannot be read now, the next request tries again and says so.
-                            try? provider.refresh()
-                        }),
-                    .init(
-                        service: try Watch(device, Notifications.deviceStateChanged) {
-                            server.endOldGrants()
-                            provider.followDeviceState()
-                        }),
-                    .init(service: Announcement(console: console, path: server.path)),
-                ], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
         try await group.run()
         console.note("stopped")

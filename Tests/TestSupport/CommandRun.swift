@@ -106,6 +106,14 @@ package final class RunningCommand {
         try await wait(for: "errors") { $0.contains(text) }
     }
 
+    /// What standard error holds once it holds `text`.
+    ///
+    /// - Throws: `EndedEarly` where the command ends without having said it.
+    package func errors(upTo text: String) async throws -> String {
+        try await waitForError(containing: text)
+        return String(decoding: try scratch.read("errors"), as: UTF8.self)
+    }
+
     /// The same for standard output, until it is as `isEnough` wants it.
     ///
     /// - Throws: `EndedEarly` where the command ends without having written it.

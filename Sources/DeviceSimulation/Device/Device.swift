@@ -40,14 +40,6 @@ package struct Device: Sendable, Hashable {
         self.folder = unsafe String(cString: resolved)
     }
 
-    /// Whether there is a device in `folder` already, as far as the user may look.
-    package static func exists(in folder: String) -> Bool {
-        var isFolder: ObjCBool = false
-        let path = "\(folder)/\(keychainName)"
-        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            && isFolder.boolValue
-    }
-
     /// Where a socket of the device belongs: in the folder, or, where that path is longer than an address
     /// holds, in `keyshare` in the user's runtime folder, named after its place in this folder.
     ///

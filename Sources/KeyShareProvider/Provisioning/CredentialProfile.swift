@@ -113,7 +113,7 @@ extension KeyUsage {
 
 extension String {
     /// The octets that pairs of hexadecimal digits stand for.
-    fileprivate var hexOctets: [UInt8] {
+    var hexOctets: [UInt8] {
         stride(from: 0, to: utf8.count - 1, by: 2).compactMap { offset in
             UInt8(dropFirst(offset).prefix(2), radix: 16)
         }

@@ -11,6 +11,8 @@ struct IdentityPlan: Sendable {
     var validity: Range<Date>
     var policyArc = PolicyArc.test
     var locations = PKILocations.example
+    /// Which PKI issues it, by number.
+    var authorityNumber = 1
 
     /// The certificate to be, with the serial number that `random` gives first.
     ///
@@ -49,7 +51,7 @@ struct IdentityPlan: Sendable {
             case .sid: break
             }
         }
-        template.point(at: contents.issuer, in: locations)
+        template.point(at: contents.issuer, of: authorityNumber, in: locations)
         return template
     }
 

@@ -107,11 +107,13 @@ package struct Provisioner: Sendable {
         covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
         from source: RandomSource
     ) throws -> TestAuthority {
-        if let known = try store.authority(), known.covers(span) { return known }
+        let known = try store.authorities()
+        if let latest = known.last, latest.covers(span) { return latest }
         let name =
             "authorities \(span.lowerBound.timeIntervalSince1970) \(span.upperBound.timeIntervalSince1970)"
         let authority = try TestAuthority(
-            algorithm: algorithm, validity: span, locations: locations, from: source.child(name))
+            algorithm: algorithm, validity: span, locations: locations,
+            number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
         try store.add(authority)
         return authority
     }
@@ -173,6 +175,8 @@ private struct Work {
 
         func make(_ authority: TestAuthority) throws -> (certificate: Certificate, privateKey: PrivateKey) {
             var random = drawing.generator()
+            var plan = plan
+            plan.authorityNumber = authority.number
             let template = try plan.template(using: &random)
             let key = try PrivateKey.generate(plan.algorithm, seed: keys.child("key").seed)
             let certificate = try authority[plan.issuer].issue(

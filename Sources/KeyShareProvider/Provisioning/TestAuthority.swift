@@ -11,23 +11,23 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     /// Issues device certificates.
     case device
 
-    package var commonName: String {
+    /// The name of the authority in the PKI of a number.
+    func commonName(_ number: Int) -> String {
         switch self {
-        case .root: "Test Root CA 1"
-        case .email: "Test Email CA 1"
-        case .identity: "Test ID CA 1"
-        case .device: "Test Device CA 1"
+        case .root: "Test Root CA \(number)"
+        case .email: "Test Email CA \(number)"
+        case .identity: "Test ID CA \(number)"
+        case .device: "Test Device CA \(number)"
         }
     }
-
-    /// The name of its files in the repository.
-    package var fileStem: String { commonName.replacingOccurrences(of: " ", with: "").uppercased() }
 }
 
 /// A root with three issuing authorities below it, as identities are issued from.
 package struct TestAuthority: Sendable {
     private let root: CertificateIssuer
     private let issuing: [TestAuthorityRole: CertificateIssuer]
+    /// The number that the names of its authorities end in, from 1.
+    let number: Int
 
     /// The authority of a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
@@ -37,14 +37,17 @@ package struct TestAuthority: Sendable {
         guard let root = issuers[.root], issuers.count == TestAuthorityRole.allCases.count else { return nil }
         self.root = root
         issuing = issuers
+        number = root.certificate.subject.commonName?.split(separator: " ").last.flatMap { Int($0) } ?? 1
     }
 
     /// Makes new authorities with new keys.
     ///
-    /// - Parameter validity: what the identities below will need; the authorities outlast it on both sides.
+    /// - Parameters:
+    ///   - validity: what the identities below will need; the authorities outlast it on both sides.
+    ///   - number: tells it from other PKIs in the same key chain, whose files have other names then.
     /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
     package init(
-        algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example,
+        algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example, number: Int = 1,
         from source: RandomSource
     ) throws {
         let calendar = Calendar.utc
@@ -54,7 +57,7 @@ package struct TestAuthority: Sendable {
             let source = source.child("authority \(role.rawValue)")
             var random = source.generator()
             var template = CertificateTemplate(
-                subject: try TestNames.subject(role.commonName),
+                subject: try TestNames.subject(role.commonName(number)),
                 serialNumber: SerialNumber.random(using: &random), notBefore: start, notAfter: end)
             template.basicConstraints = .init(isCertificateAuthority: true, pathLength: root.map { _ in 0 })
             template.keyUsage = [.keyCertSign, .cRLSign]
@@ -64,7 +67,7 @@ package struct TestAuthority: Sendable {
                 return try CertificateIssuer(selfSigned: template, privateKey: key, seed: signing)
             }
             template.policies = [TestNames.anyPolicy]
-            template.point(at: .root, in: locations)
+            template.point(at: .root, of: number, in: locations)
             return CertificateIssuer(
                 certificate: try root.issue(template, to: key, seed: signing), privateKey: key)
         }
@@ -75,6 +78,7 @@ package struct TestAuthority: Sendable {
         }
         self.root = root
         self.issuing = issuing
+        self.number = number
     }
 
     /// Every authority, the root first.
@@ -89,34 +93,55 @@ package struct TestAuthority: Sendable {
         }
     }
 
-    /// One revocation list of each authority, good for thirty days, with the certificates it issued among
-    /// `revoked`.
+    /// One revocation list of each authority, good for thirty days, with what it has revoked.
     ///
+    /// - Parameter revoked: lines of the register, of any authorities.
     /// - Throws: `CertificateError` where OpenSSL refuses.
-    package func revocationLists(
-        revoked: [Certificate], at date: Date, from source: RandomSource
+    func revocationLists(
+        revoked: [IssuanceRecord], at date: Date, from source: RandomSource
     ) throws(CertificateError) -> [CertificateRevocationList] {
         var lists: [CertificateRevocationList] = []
-        for (role, issuer) in issuers {
-            let entries = revoked.filter { $0.issuer == issuer.certificate.subject }.map {
-                CertificateRevocationList.Entry(serialNumber: $0.serialNumber, date: date, reason: 1)
-            }
-            let days = UInt32(clamping: Int(date.timeIntervalSince1970 / 86_400))
-            lists.append(
-                try issuer.revocationList(
-                    entries, thisUpdate: date, nextUpdate: date.addingTimeInterval(30 * 86_400),
-                    number: [UInt8(days >> 16 & 255), UInt8(days >> 8 & 255), UInt8(days & 255)],
-                    seed: source.child("revocation list \(role.rawValue)").seed))
+        for (role, _) in issuers {
+            lists.append(try revocationList(of: role, revoked: revoked, at: date, from: source))
         }
         return lists
+    }
+
+    /// The revocation list of one authority, as the others.
+    ///
+    /// - Throws: `CertificateError` where OpenSSL refuses.
+    func revocationList(
+        of role: TestAuthorityRole, revoked: [IssuanceRecord], at date: Date, from source: RandomSource
+    ) throws(CertificateError) -> CertificateRevocationList {
+        let issuer = self[role]
+        let identifier = (issuer.certificate.subjectKeyIdentifier ?? []).upperHex
+        let entries = revoked.compactMap { record in
+            record.issuer == identifier ? CertificateRevocationList.Entry(record) : nil
+        }
+        // Lists with different contents have different numbers, and later ones greater numbers (RFC 5280
+        // 5.2.3).
+        let seconds = UInt64(clamping: Int64(date.timeIntervalSince1970))
+        let number = stride(from: 32, through: 0, by: -8).map { UInt8(truncatingIfNeeded: seconds >> $0) }
+        return try issuer.revocationList(
+            entries, thisUpdate: date, nextUpdate: date.addingTimeInterval(30 * 86_400), number: number,
+            seed: source.child("revocation list \(role.rawValue)").seed)
+    }
+}
+
+extension CertificateRevocationList.Entry {
+    /// Nil for a certificate that was not revoked, and for a negative serial number, which no list can hold.
+    fileprivate init?(_ record: IssuanceRecord) {
+        guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
+        self.init(
+            serialNumber: record.serialNumber.hexOctets, date: date, reason: IssuanceRecord.reason)
     }
 }
 
 extension CertificateTemplate {
     /// Says where the issuer's certificate, revocation list and responder would be.
-    mutating func point(at issuer: TestAuthorityRole, in locations: PKILocations) {
-        revocationListURLs = ["\(locations.repository)/crl/\(issuer.fileStem).crl"]
-        issuerURLs = ["\(locations.repository)/sign/\(issuer.fileStem).cer"]
+    mutating func point(at issuer: TestAuthorityRole, of number: Int, in locations: PKILocations) {
+        revocationListURLs = [locations.repository + PKIFile.revocationList(issuer).path(number)]
+        issuerURLs = [locations.repository + PKIFile.certificate(issuer).path(number)]
         responderURLs = [locations.responder]
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import OpenSSL
 
 /// The names and object identifiers of test certificates; all marked as test material, none a real
@@ -41,6 +42,30 @@ package struct PKILocations: Sendable, Hashable {
 
     /// Below one address, such as `http://127.0.0.1:8080`.
     package init(base: String) {
-        self.init(repository: base, responder: base + "/ocsp")
+        self.init(repository: base, responder: base + Self.responderPath)
+    }
+
+    /// Where the responder is below a base.
+    static let responderPath = "/ocsp"
+}
+
+/// A file of a PKI's repository.
+enum PKIFile: Sendable, Hashable, CaseIterable {
+    case certificate(TestAuthorityRole)
+    case revocationList(TestAuthorityRole)
+
+    static var allCases: [PKIFile] {
+        TestAuthorityRole.allCases.flatMap { [.certificate($0), .revocationList($0)] }
+    }
+
+    /// Its place below the repository's address, for the PKI of a number.
+    func path(_ number: Int) -> String {
+        func stem(_ role: TestAuthorityRole) -> String {
+            role.commonName(number).replacingOccurrences(of: " ", with: "").uppercased()
+        }
+        return switch self {
+        case .certificate(let role): "/sign/\(stem(role)).cer"
+        case .revocationList(let role): "/crl/\(stem(role)).crl"
+        }
     }
 }

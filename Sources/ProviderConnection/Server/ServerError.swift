@@ -9,6 +9,10 @@ package struct ServerError: Error, Sendable {
         case notASocket
         /// Another server has this socket.
         case alreadyRunning
+        /// The address is not one that only this machine reaches.
+        case notLoopback
+        /// Something else listens on the address.
+        case addressInUse
         /// `run()` was called a second time.
         case alreadyRan
         /// The system refused, for the reason that `errno` numbers.

@@ -146,7 +146,7 @@ extension Provisioner {
                     let shop = Workshop(
                         authority: authority, person: request.person(person, from: source),
                         date: run.sources.date, algorithm: fault.algorithm, password: SecretBytes([]),
-                        source: source.child("fault \(person).\(index)"))
+                        locations: request.locations, source: source.child("fault \(person).\(index)"))
                     work.append((fault.specimen, shop.bench(for: fault.specimen.name)))
                 }
             }
@@ -157,7 +157,9 @@ extension Provisioner {
             for product in try await batch.concurrentMap(width: width, { try $0.specimen.make($0.shop) }) {
                 guard case .identities(let identities, let isRevoked) = product else { continue }
                 outcome.add(try add(identities))
-                if isRevoked { try store.revoke(identities.map(\.certificate)) }
+                if isRevoked {
+                    try store.register(revoked: identities.map(\.certificate), at: run.sources.date)
+                }
             }
         }
         return outcome

@@ -31,7 +31,8 @@ enum CertificateFaults {
             "does not take a name for a key: verification finds no trusted chain"
         ) { shop in
             let other = try TestAuthority(
-                algorithm: shop.algorithm, validity: shop.validity(), from: shop.source.child("other PKI"))
+                algorithm: shop.algorithm, validity: shop.validity(), number: shop.authority.number,
+                from: shop.source.child("other PKI"))
             return try shop.identity(issuer: other[.email])
         },
         fault(

@@ -58,7 +58,8 @@ package struct SpecimenCollection: Sendable {
             return (name: "\(specimen.name).\(suffix)", bytes: bytes, revoked: revoked)
         }
         let lists = try shop.authority.revocationLists(
-            revoked: made.flatMap(\.revoked), at: date, from: source)
+            revoked: made.flatMap(\.revoked).map { IssuanceRecord($0, revoked: date) }, at: date, from: source
+        )
         let faults = Set(Specimen.faults.map(\.name))
         manifest = Manifest(
             date: date.formatted(.iso8601), trust: "trust.pem", revocations: "revocations.pem",

@@ -1,6 +1,7 @@
 package import Foundation
 internal import KeySharing
 package import OpenSSL
+internal import Synchronization
 internal import ZipBundles
 
 /// Where specimens are made: a test PKI, a person, a moment and a source of randomness.
@@ -11,25 +12,31 @@ package struct Workshop: Sendable {
     package let algorithm: KeyAlgorithm
     /// The password of the files.
     package let password: SecretBytes
-    let source: RandomSource
+    let locations: PKILocations
+    private(set) var source: RandomSource
+    private let log = IssuingLog()
+
+    /// Every certificate that was issued here or on a bench, in no order.
+    package var issued: [Certificate] { log.certificates.withLock { $0 } }
 
     package init(
         authority: TestAuthority, person: TestPerson, date: Date, algorithm: KeyAlgorithm,
-        password: SecretBytes, source: RandomSource
+        password: SecretBytes, locations: PKILocations = .example, source: RandomSource
     ) {
         self.authority = authority
         self.person = person
         self.date = date
         self.algorithm = algorithm
         self.password = password
+        self.locations = locations
         self.source = source
     }
 
     /// The same with the randomness of one specimen.
     package func bench(for name: String) -> Workshop {
-        Workshop(
-            authority: authority, person: person, date: date, algorithm: algorithm, password: password,
-            source: source.child("specimen \(name)"))
+        var bench = self
+        bench.source = source.child("specimen \(name)")
+        return bench
     }
 
     /// Three years from the day before `date`, so many years earlier or later.
@@ -58,13 +65,14 @@ package struct Workshop: Sendable {
         }
         let plan = IdentityPlan(
             person: person ?? self.person, type: type, profile: profile, algorithm: algorithm,
-            validity: validity)
+            validity: validity, locations: locations, authorityNumber: authority.number)
         var template = try plan.template(using: &random)
         try edit(&template)
         let key = try self.key(part, algorithm)
         let issuer = issuer ?? authority[plan.issuer]
         let certificate = try issuer.issue(
             template, to: key, digest: digest, seed: source.child("signature").seed)
+        log.certificates.withLock { $0.append(certificate) }
         return TestIdentity(certificate: certificate, privateKey: key)
     }
 
@@ -123,4 +131,9 @@ package struct Workshop: Sendable {
             }
         }
     }
+}
+
+/// The certificates that a workshop's benches have issued; specimens are made at the same time.
+private final class IssuingLog: Sendable {
+    let certificates = Mutex<[Certificate]>([])
 }

@@ -1,0 +1,103 @@
+internal import COpenSSL
+internal import SwiftASN1
+
+/// A request of the Online Certificate Status Protocol (RFC 6960 4.1), parsed once, beside its exact bytes.
+///
+/// Whether it is signed does not matter: nobody is refused a status.
+package struct OCSPRequest: Sendable, Hashable {
+    /// Which certificate's status is asked for: its serial number, and hashes of its issuer's name and key.
+    package struct CertificateID: Sendable, Hashable {
+        let der: [UInt8]
+        /// The certificate's serial number, written as `Certificate.serialHex`.
+        package let serialHex: String
+    }
+
+    /// The bytes it was parsed from.
+    let der: [UInt8]
+    /// The certificates in their order, at least one.
+    package let certificates: [CertificateID]
+
+    /// The most certificates of one request, so that an answer stays small.
+    package static let mostCertificates = 64
+    /// The lengths of a nonce, in octets (RFC 9654 2.1).
+    private static let nonceLengths = 1...128
+
+    /// Parses the DER of one request.
+    ///
+    /// - Throws: `malformed`, `trailingBytes`: also where it asks for none or for too many, and for a nonce
+    ///   that is none.
+    package init(der: [UInt8]) throws(CertificateError) {
+        let request = unsafe try Self.decode(der)
+        defer { unsafe OCSP_REQUEST_free(request) }
+        let count = unsafe Int(OCSP_request_onereq_count(request))
+        guard (1...Self.mostCertificates).contains(count) else {
+            throw CertificateError(.malformed, "the request asks for \(count) certificates")
+        }
+        self.der = der
+        certificates = (0..<CInt(count)).map { index in
+            unsafe CertificateID(reading: OCSP_onereq_get0_id(OCSP_request_onereq_get0(request, index)))
+        }
+        try unsafe Self.checkNonce(of: request)
+        OpenSSLError.discardQueue()
+    }
+
+    /// A C request (`OCSP_REQUEST`), owned by the caller.
+    func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
+
+    private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
+        unsafe try ASN1Value.decode(der, as: "a status request") {
+            unsafe d2i_OCSP_REQUEST(nil, $0, $1)
+        } free: {
+            unsafe OCSP_REQUEST_free($0)
+        }
+    }
+
+    private static func checkNonce(of request: OpaquePointer) throws(CertificateError) {
+        let place = unsafe OCSP_REQUEST_get_ext_by_NID(request, NID_id_pkix_OCSP_Nonce, -1)
+        guard place >= 0 else { return }
+        let value = unsafe CertificateExtension(reading: OCSP_REQUEST_get_ext(request, place)).value
+        guard let nonce = try? ASN1OctetString(derEncoded: value), nonceLengths.contains(nonce.bytes.count)
+        else { throw CertificateError(.malformed, "the request's nonce has a wrong length") }
+    }
+}
+
+extension OCSPRequest.CertificateID {
+    /// Copies what a C identifier holds; it stays its owner's.
+    fileprivate init(reading identifier: OpaquePointer?) {
+        var serial: UnsafeMutablePointer<ASN1_INTEGER>?
+        unsafe OCSP_id_get0_info(nil, nil, nil, &serial, identifier)
+        let isNegative = unsafe serial.map { unsafe ASN1_STRING_type($0) & V_ASN1_NEG != 0 } ?? false
+        serialHex = unsafe (isNegative ? "-" : "") + ASN1Value.octets(serial).upperHex
+        der = unsafe ASN1Value.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
+    }
+
+    /// Whether name and key of the issuer are those of this certificate. False also for digests that OpenSSL
+    /// does not have.
+    package func isIssued(by issuer: Certificate) -> Bool {
+        guard let identifier = try? unsafe makePointer() else { return false }
+        defer { unsafe OCSP_CERTID_free(identifier) }
+        var algorithm: OpaquePointer?
+        var serial: UnsafeMutablePointer<ASN1_INTEGER>?
+        unsafe OCSP_id_get0_info(nil, &algorithm, nil, &serial, identifier)
+        guard let name = unsafe OBJ_nid2sn(OBJ_obj2nid(algorithm)),
+            let digest = unsafe EVP_get_digestbyname(name)
+        else { return false }
+        let isSame = try? unsafe issuer.withPointer { certificate in
+            let expected = unsafe OCSP_cert_id_new(
+                digest, X509_get_subject_name(certificate), X509_get0_pubkey_bitstr(certificate), serial)
+            defer { unsafe OCSP_CERTID_free(expected) }
+            return unsafe expected != nil && OCSP_id_issuer_cmp(identifier, expected) == 0
+        }
+        OpenSSLError.discardQueue()
+        return isSame ?? false
+    }
+
+    /// A C identifier (`OCSP_CERTID`), owned by the caller.
+    func makePointer() throws(CertificateError) -> OpaquePointer {
+        unsafe try ASN1Value.decode(der, as: "a certificate's identifier") {
+            unsafe d2i_OCSP_CERTID(nil, $0, $1)
+        } free: {
+            unsafe OCSP_CERTID_free($0)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The test PKI on the loopback, through the built commands")
+struct PKITests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    /// Starts the provider and gives the port at which the PKI answers.
+    private func serve(_ running: RunningCommand) async throws -> Int {
+        let text = try await running.errors(upTo: "listening on ")
+        let address = try #require(text.firstMatch(of: /answers at http:\/\/127\.0\.0\.1:(\d+)\n/))
+        return try #require(Int(address.1))
+    }
+
+    /// The authorities' certificates in DER by common name.
+    private func authorities() async throws -> [String: [UInt8]] {
+        let documents = try await simulation.provider("trust", "--json").json()["certificates"]
+        var found: [String: [UInt8]] = [:]
+        for document in try #require(documents as? [[String: Any]]) {
+            let subject = try #require(document["subject"] as? String)
+            let pem = try #require(document["pem"] as? String)
+            let base64 = pem.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
+            let name = try #require(subject.split(separator: ",").first).dropFirst(3)
+            found[String(name)] = [UInt8](try #require(Data(base64Encoded: base64)))
+        }
+        return found
+    }
+
+    private static func octets(_ hex: String) -> [UInt8] {
+        stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
+    }
+
+    /// What the responder says of serial numbers, seen to be authentic and fresh.
+    private func ask(
+        _ serials: [String], ofPKI number: Int, port: Int
+    ) async throws -> [StatusClient.Answer.Status?] {
+        let authorities = try await authorities()
+        let issuer = try #require(authorities["Test Email CA \(number)"])
+        let numbers = serials.map(Self.octets)
+        let request = try StatusClient.request(numbers, of: issuer, nonce: [1, 2, 3])
+        let reply = try #require(try await LoopbackPeer.ask("POST", "/ocsp", body: request, port: port))
+        #expect(reply.status == 200)
+        #expect(reply.fields["content-type"] == "application/ocsp-response")
+        let answer = try StatusClient.read(
+            reply.body, to: request, numbers, of: issuer,
+            trusting: try #require(authorities["Test Root CA \(number)"]), at: Date())
+        #expect(answer.isAuthentic && answer.hasSameNonce)
+        return answer.statuses
+    }
+
+    @Test("answers at the URLs of its certificates, and says of each whether it was revoked")
+    func status() async throws {
+        let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
+        let port = try await serve(running)
+        let base = ["--key", "p256", "--pki", "http://127.0.0.1:\(port)"]
+        let made = try await simulation.provider(
+            ["provision", "--types", "signature", "--generations", "1", "--json"] + base
+        ).json()
+        let good = try #require((made["identities"] as? [[String: Any]])?.first?["serial"] as? String)
+        // Into a file: no key chain holds it, and its issuer knows it all the same.
+        let file = simulation.scratch.path("revoked.p12")
+        let password = try simulation.write("password", as: "password")
+        #expect(
+            try await simulation.provider(
+                ["provision", "--fault", "revoked", "-o", file, "--password-file", password] + base
+            ).status == 0)
+        let inspected = try await simulation.consumer("inspect", file, "--json", "--password-file", password)
+        let revoked = try #require(
+            (try inspected.json()["identities"] as? [[String: Any]])?.first?["serial"] as? String)
+
+        // Faults reach back further than the first PKI does, so that a second one was made.
+        let statuses = try await ask([good, "01"], ofPKI: 1, port: port)
+        #expect(statuses == [.good, .unknown])
+        #expect(try await ask([revoked], ofPKI: 2, port: port) == [.revoked])
+
+        let served = try #require(try await LoopbackPeer.ask("GET", "/sign/TESTEMAILCA1.cer", port: port))
+        #expect(served.fields["content-type"] == "application/pkix-cert")
+        #expect(served.body == (try await authorities())["Test Email CA 1"])
+        for (number, isListed) in [(1, false), (2, true)] {
+            let list = try #require(
+                try await LoopbackPeer.ask("GET", "/crl/TESTEMAILCA\(number).crl", port: port))
+            #expect(list.fields["content-type"] == "application/pkix-crl")
+            #expect((list.body.firstRange(of: Self.octets(revoked)) != nil) == isListed)
+        }
+
+        running.signal(SIGTERM)
+        #expect(try await running.finish().status == 0)
+    }
+
+    @Test(
+        "is served to this machine alone", arguments: ["0.0.0.0:0", "localhost:0", "192.0.2.1:80", "8080"])
+    func loopback(address: String) async throws {
+        let run = try await simulation.provider("serve", "--pki", address)
+        #expect(run.status == 64)
+        #expect(run.errors.contains("is not an address of this machine alone"))
+        #expect(run.errors.contains("hint: "))
+    }
+
+    @Test("says that its port is taken")
+    func taken() async throws {
+        let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
+        let port = try await serve(running)
+        let run = try await RunningCommand(
+            .provider,
+            ["serve", "--device", simulation.scratch.path("other"), "--pki", "127.0.0.1:\(port)"]
+        ).finish()
+        #expect(run.status == 73)
+        running.signal(SIGTERM)
+        #expect(try await running.finish().status == 0)
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("The status of certificates")
+struct StatusTests {
+    private static let root = TestPKI.root
+    private static let issuing = TestPKI.issuer("Test Issuing", pathLength: 0, under: root, serial: [2])
+    private static let now = TestPKI.now
+    private static let serials: [[UInt8]] = [[4, 0x8F], [0x90], [7]]
+
+    private static func respond(
+        to request: [UInt8], nextUpdate: Date = now + 3600
+    ) throws -> [UInt8] {
+        try issuing.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: now, nextUpdate: nextUpdate
+        ) { identifier in
+            switch identifier.serialHex {
+            case "048F": .good
+            case "90": .revoked(TestPKI.start, reason: 1)
+            default: .unknown
+            }
+        }
+    }
+
+    private static func read(
+        _ response: [UInt8], to request: [UInt8], digest: String = "SHA1"
+    ) throws -> StatusClient.Answer {
+        try StatusClient.read(
+            response, to: request, serials, of: issuing.certificate.der, digest: digest,
+            trusting: root.certificate.der, at: now)
+    }
+
+    @Test("is good, revoked or unknown, signed, and as of the given moment", arguments: ["SHA1", "SHA256"])
+    func statuses(digest: String) throws {
+        let request = try StatusClient.request(
+            Self.serials, of: Self.issuing.certificate.der, digest: digest)
+        let answer = try Self.read(try Self.respond(to: request), to: request, digest: digest)
+        #expect(answer.code == 0)
+        #expect(answer.statuses == [.good, .revoked, .unknown])
+        #expect((answer.reason, answer.revoked) == (1, TestPKI.start))
+        #expect((answer.produced, answer.thisUpdate) == (Self.now, Self.now))
+        #expect(answer.nextUpdate == Self.now + 3600)
+        #expect(answer.isAuthentic)
+    }
+
+    @Test("comes with the request's nonce, or with none", arguments: [nil, 1, 32, 128])
+    func nonce(count: Int?) throws {
+        let nonce = count.map { [UInt8](repeating: 7, count: $0) }
+        let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der, nonce: nonce)
+        let answer = try Self.read(try Self.respond(to: request), to: request)
+        #expect(answer.hasSameNonce)
+        let other = try StatusClient.request(
+            Self.serials, of: Self.issuing.certificate.der, nonce: [1, 2, 3])
+        #expect(try !Self.read(try Self.respond(to: request), to: other).hasSameNonce)
+    }
+
+    @Test("is not believed when somebody else has signed it")
+    func forgery() throws {
+        let other = TestPKI.issuer("Test Issuing", pathLength: 0, under: Self.root, serial: [3])
+        let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der)
+        let forged = try other.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: Self.now, nextUpdate: Self.now
+        ) { _ in .good }
+        #expect(try !Self.read(forged, to: request).isAuthentic)
+    }
+
+    @Test("is asked for by the issuer's name and key, whatever the digest")
+    func issuers() throws {
+        for digest in ["SHA1", "SHA256", "SHA384", "SHA512"] {
+            let request = try StatusClient.request(
+                [[1]], of: Self.issuing.certificate.der, digest: digest)
+            let identifier = try #require(try OCSPRequest(der: request).certificates.first)
+            #expect(identifier.serialHex == "01")
+            #expect(identifier.isIssued(by: Self.issuing.certificate))
+            #expect(!identifier.isIssued(by: Self.root.certificate))
+        }
+    }
+
+    @Test(
+        "is refused for what is no request",
+        arguments: [
+            [], [0x30, 0x00], [0x30, 0x80, 0x00, 0x00], [UInt8](repeating: 0xFF, count: 100),
+        ] as [[UInt8]])
+    func garbage(der: [UInt8]) {
+        #expect(throws: CertificateError.self) { try OCSPRequest(der: der) }
+    }
+
+    @Test("is refused for nonces of a wrong length, too many certificates, and trailing bytes")
+    func refusals() throws {
+        let issuer = Self.issuing.certificate.der
+        let bad = [
+            try StatusClient.request([[1]], of: issuer, nonce: [UInt8](repeating: 7, count: 129)),
+            try StatusClient.request((1...65).map { [$0] }, of: issuer),
+            try StatusClient.request([], of: issuer),
+        ]
+        for request in bad {
+            #expect(throws: CertificateError(.malformed, "")) { try OCSPRequest(der: request) }
+        }
+        let good = try StatusClient.request((1...64).map { [$0] }, of: issuer)
+        #expect(try OCSPRequest(der: good).certificates.count == 64)
+        #expect(throws: CertificateError(.trailingBytes, "")) { try OCSPRequest(der: good + [0]) }
+    }
+
+    @Test("has a response for each failure", arguments: OCSPFailure.allCases)
+    func failures(failure: OCSPFailure) throws {
+        let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
+        let answer = try Self.read(try failure.response(), to: request)
+        #expect(answer.code == failure.rawValue)
+        #expect(answer.statuses == [])
+    }
+
+    @Test("survives every changed byte of a request")
+    func mutants() throws {
+        let request = try StatusClient.request([[4, 0x8F]], of: Self.issuing.certificate.der, nonce: [1, 2])
+        for index in request.indices {
+            for bit in 0..<8 {
+                var mutant = request
+                mutant[index] ^= 1 << UInt8(bit)
+                guard let parsed = try? OCSPRequest(der: mutant) else { continue }
+                for identifier in parsed.certificates {
+                    _ = identifier.isIssued(by: Self.issuing.certificate)
+                }
+                _ = try? Self.respond(to: mutant)
+            }
+        }
+    }
+}

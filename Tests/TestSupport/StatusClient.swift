@@ -1,0 +1,151 @@
+internal import COpenSSL
+package import Foundation
+
+/// A client of the Online Certificate Status Protocol on OpenSSL alone, for tests of whoever answers.
+package enum StatusClient {
+    /// What a response says, and whether it can be believed.
+    package struct Answer: Sendable {
+        package enum Status: CInt, Sendable {
+            case good, revoked, unknown
+        }
+
+        /// The response's own status (RFC 6960 4.2.1); 0 is a success.
+        package var code: Int
+        /// The status of each certificate in the order that was asked; nil where it is not told.
+        package var statuses: [Status?] = []
+        package var reason: Int?
+        package var revoked: Date?
+        package var produced: Date?
+        package var thisUpdate: Date?
+        package var nextUpdate: Date?
+        /// Whether the signature is that of somebody the trusted certificate lets answer.
+        package var isAuthentic = false
+        /// Whether both have the same nonce, or neither has one.
+        package var hasSameNonce = false
+    }
+
+    /// Something is no certificate, no request or no response.
+    package struct Unreadable: Error {}
+
+    /// A request for certificates by serial number (big-endian), all of one issuer (DER).
+    ///
+    /// - Throws: `Unreadable` for an issuer that is no certificate.
+    package static func request(
+        _ serialNumbers: [[UInt8]], of issuer: [UInt8], digest: String = "SHA1", nonce: [UInt8]? = nil
+    ) throws -> [UInt8] {
+        let certificate = unsafe try certificate(issuer)
+        defer { unsafe X509_free(certificate) }
+        let request = unsafe OCSP_REQUEST_new()
+        defer { unsafe OCSP_REQUEST_free(request) }
+        for serialNumber in serialNumbers {
+            unsafe OCSP_request_add0_id(request, identifier(serialNumber, certificate, digest))
+        }
+        if var nonce { unsafe OCSP_request_add1_nonce(request, &nonce, CInt(nonce.count)) }
+        return unsafe encode { unsafe i2d_OCSP_REQUEST(request, $0) }
+    }
+
+    /// Reads the response to a request that was made with the same arguments.
+    ///
+    /// - Parameters:
+    ///   - trusted: the only certificate that is trusted (DER); intermediates are those of `chain`.
+    ///   - date: when the signer must be valid.
+    /// - Throws: `Unreadable`.
+    package static func read(
+        _ response: [UInt8], to request: [UInt8], _ serialNumbers: [[UInt8]], of issuer: [UInt8],
+        digest: String = "SHA1", trusting trusted: [UInt8], chain: [[UInt8]] = [], at date: Date
+    ) throws -> Answer {
+        guard let decoded = unsafe decode(response, { unsafe d2i_OCSP_RESPONSE(nil, $0, $1) }),
+            let question = unsafe decode(request, { unsafe d2i_OCSP_REQUEST(nil, $0, $1) })
+        else { throw Unreadable() }
+        defer {
+            unsafe OCSP_RESPONSE_free(decoded)
+            unsafe OCSP_REQUEST_free(question)
+        }
+        var answer = Answer(code: Int(unsafe OCSP_response_status(decoded)))
+        guard let basic = unsafe OCSP_response_get1_basic(decoded) else { return answer }
+        defer { unsafe OCSP_BASICRESP_free(basic) }
+        answer.produced = unsafe self.date(OCSP_resp_get0_produced_at(basic))
+        // 1 is equal, 2 is absent from both.
+        answer.hasSameNonce = unsafe [1, 2].contains(OCSP_check_nonce(question, basic))
+        let certificate = unsafe try certificate(issuer)
+        defer { unsafe X509_free(certificate) }
+        for serialNumber in serialNumbers {
+            let identifier = unsafe identifier(serialNumber, certificate, digest)
+            defer { unsafe OCSP_CERTID_free(identifier) }
+            var (status, reason): (CInt, CInt) = (-1, -1)
+            var times: (revoked: Time?, this: Time?, next: Time?) = (nil, nil, nil)
+            let isFound = unsafe OCSP_resp_find_status(
+                basic, identifier, &status, &reason, &times.revoked, &times.this, &times.next)
+            answer.statuses.append(isFound == 1 ? Answer.Status(rawValue: status) : nil)
+            if reason >= 0 { answer.reason = Int(reason) }
+            answer.revoked = unsafe times.revoked.flatMap { unsafe self.date($0) } ?? answer.revoked
+            answer.thisUpdate = unsafe times.this.flatMap { unsafe self.date($0) }
+            answer.nextUpdate = unsafe times.next.flatMap { unsafe self.date($0) }
+        }
+        answer.isAuthentic = unsafe try verify(basic, trusted, [issuer] + chain, date)
+        return answer
+    }
+
+    private typealias Time = UnsafeMutablePointer<ASN1_GENERALIZEDTIME>
+
+    private static func verify(
+        _ basic: OpaquePointer, _ trusted: [UInt8], _ chain: [[UInt8]], _ date: Date
+    ) throws -> Bool {
+        let store = unsafe X509_STORE_new()
+        defer { unsafe X509_STORE_free(store) }
+        let anchor = unsafe try certificate(trusted)
+        unsafe X509_STORE_add_cert(store, anchor)
+        unsafe X509_free(anchor)
+        unsafe X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store), Int(date.timeIntervalSince1970))
+        let others = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_pop_free(others) { unsafe X509_free($0.map(OpaquePointer.init)) } }
+        for der in chain {
+            unsafe OPENSSL_sk_push(others, UnsafeRawPointer(try certificate(der)))
+        }
+        return unsafe OCSP_basic_verify(basic, others, store, 0) == 1
+    }
+
+    private static func identifier(
+        _ serialNumber: [UInt8], _ issuer: OpaquePointer, _ digest: String
+    ) -> OpaquePointer? {
+        let number = unsafe BN_bin2bn(serialNumber, CInt(serialNumber.count), nil)
+        defer { unsafe BN_free(number) }
+        let serial = unsafe BN_to_ASN1_INTEGER(number, nil)
+        defer { unsafe ASN1_INTEGER_free(serial) }
+        return unsafe OCSP_cert_id_new(
+            EVP_get_digestbyname(digest), X509_get_subject_name(issuer), X509_get0_pubkey_bitstr(issuer),
+            serial)
+    }
+
+    private static func certificate(_ der: [UInt8]) throws -> OpaquePointer {
+        guard let certificate = unsafe decode(der, { unsafe d2i_X509(nil, $0, $1) }) else {
+            throw Unreadable()
+        }
+        return unsafe certificate
+    }
+
+    private static func date(_ time: UnsafePointer<ASN1_GENERALIZEDTIME>?) -> Date? {
+        var fields = unsafe tm()
+        guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &fields) == 1 else { return nil }
+        return unsafe Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
+    }
+
+    private static func decode(
+        _ der: [UInt8], _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+    ) -> OpaquePointer? {
+        unsafe der.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return unsafe read(&cursor, bytes.count)
+        }
+    }
+
+    private static func encode(
+        _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+    ) -> [UInt8] {
+        let count = write(nil)
+        return unsafe [UInt8](unsafeUninitializedCapacity: Int(max(count, 0))) { buffer, initialized in
+            var cursor = buffer.baseAddress
+            initialized = unsafe Int(max(write(&cursor), 0))
+        }
+    }
+}
