@@ -22,6 +22,8 @@ package struct CertificateDocument: Encodable, Sendable {
     package let extendedKeyUsage: [String]?
     package let subjectAltNames: [String]
     package let policies: [String]
+    /// The Windows account; octets where the extension is damaged, nil without one.
+    package let securityIdentifier: String?
     package let keyType: String
     package let keyBits: Int
     /// What is not as it should be, though the certificate can be used.
@@ -43,6 +45,9 @@ package struct CertificateDocument: Encodable, Sendable {
         extendedKeyUsage = certificate.extendedKeyUsage
         subjectAltNames = certificate.subjectAlternativeNames.map(\.description)
         policies = certificate.policies
+        securityIdentifier = certificate.extensions.first {
+            $0.oid == SecurityIdentifier.extensionType
+        }.map { SecurityIdentifier(extensionValue: $0.value)?.description ?? "#\($0.value.upperHex)" }
         keyType = certificate.publicKey.type.name
         keyBits = certificate.publicKey.bits
         findings = CertificateFinding.all(in: certificate).map {
@@ -71,6 +76,7 @@ package struct CertificateDocument: Encodable, Sendable {
         }
         fields += subjectAltNames.map { ("alternative name", $0) }
         fields += policies.map { ("policy", $0) }
+        if let securityIdentifier { fields.append(("security identifier", securityIdentifier)) }
         if let friendlyName { fields.append(("friendly name", friendlyName)) }
         if let localKeyID { fields.append(("local key ID", localKeyID)) }
         fields += findings.map { ("finding", "\($0.message) (\($0.code))") }

@@ -11,6 +11,8 @@ package struct CertificateFinding: Sendable, Hashable {
         case foreignFASCN = "fascn-of-another-person"
         case foreignPrincipalName = "upn-of-another-person"
         case malformedUUID = "uuid-malformed"
+        case damagedSecurityIdentifier = "sid-damaged"
+        case foreignSecurityIdentifier = "sid-of-another-account"
     }
 
     package let code: Code
@@ -23,13 +25,13 @@ package struct CertificateFinding: Sendable, Hashable {
     }
 
     /// Everything to be found: a serial number against RFC 5280 4.1.2.2, and names that are damaged or speak of
-    /// different persons.
+    /// different persons or accounts.
     ///
     /// The person is the ten digits at the end of the common name (`LAST.FIRST.MIDDLE.EDIPI`); without them
     /// names are not compared. A principal name of sixteen digits is a person's ten with category, organisation
     /// and association behind them; one that is not of digits says nothing.
     package static func all(in certificate: Certificate) -> [CertificateFinding] {
-        serialNumber(certificate) + names(certificate)
+        serialNumber(certificate) + names(certificate) + securityIdentifier(certificate)
     }
 
     private static func serialNumber(_ certificate: Certificate) -> [CertificateFinding] {
@@ -70,6 +72,29 @@ package struct CertificateFinding: Sendable, Hashable {
                 guard UUID(uuidString: String(text.dropFirst(9))) == nil else { return nil }
                 return .init(.malformedUUID, "\(name) holds no UUID")
             default: return nil
+            }
+        }
+    }
+
+    /// The extension against itself, and against the URI that may tell the account too.
+    private static func securityIdentifier(_ certificate: Certificate) -> [CertificateFinding] {
+        let values = certificate.extensions.filter { $0.oid == SecurityIdentifier.extensionType }.map(\.value)
+        return values.flatMap { value -> [CertificateFinding] in
+            guard let account = SecurityIdentifier(extensionValue: value) else {
+                return [
+                    .init(
+                        .damagedSecurityIdentifier,
+                        "the security identifier \(value.upperHex) cannot be decoded")
+                ]
+            }
+            return certificate.subjectAlternativeNames.compactMap { name in
+                guard case .uniformResourceIdentifier(let text) = name,
+                    text.hasPrefix(SecurityIdentifier.uriPrefix),
+                    text.dropFirst(SecurityIdentifier.uriPrefix.count) != account.description
+                else { return nil }
+                return .init(
+                    .foreignSecurityIdentifier,
+                    "\(name) is another account than the security identifier's, \(account)")
             }
         }
     }

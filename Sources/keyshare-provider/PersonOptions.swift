@@ -26,8 +26,14 @@ struct PersonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "The person's Windows account, S-1-5-21-\u{2026}, in certificates that have a principal name.",
+            valueName: "sid"))
+    var sid: String?
+
+    @Option(
+        help: ArgumentHelp(
             "JSON: one person, or an array of them, with name, edipi, email, agency, category, organization, "
-                + "association.", valueName: "file"))
+                + "association, sid.", valueName: "file"))
     var persons: String?
 
     @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
@@ -37,12 +43,13 @@ struct PersonOptions: ParsableArguments {
         guard (1...1_000_000).contains(count ?? 1) else {
             throw ValidationError("--count takes a number from 1 to 1000000")
         }
-        let isOne = person != nil || edipi != nil || email != nil
+        let isOne = person != nil || edipi != nil || email != nil || sid != nil
         guard !isOne || count ?? 1 == 1 else {
-            throw ValidationError("--person, --edipi and --email are one person's; they go without --count")
+            throw ValidationError(
+                "--person, --edipi, --email and --sid are one person's; they go without --count")
         }
         guard persons == nil || (!isOne && count ?? 1 == 1) else {
-            throw ValidationError("--persons goes without --person, --edipi, --email and --count")
+            throw ValidationError("--persons goes without --person, --edipi, --email, --sid and --count")
         }
     }
 
@@ -53,21 +60,21 @@ struct PersonOptions: ParsableArguments {
         if let persons {
             return try PersonDescription.list(json: try InputFile.read(persons, limit: 16 << 20))
         }
-        guard person != nil || edipi != nil || email != nil || category != nil || organization != nil else {
-            return []
-        }
+        let parts = [person, edipi, email, category, organization, sid]
+        guard parts.contains(where: { $0 != nil }) else { return [] }
         var description = PersonDescription()
         description.name = person
         description.edipi = edipi
         description.email = email
         description.category = category
         description.organization = organization
+        description.sid = sid
         return [PersonDescription](repeating: description, count: count ?? 1)
     }
 
     /// Whether anything is said about whose credentials are made.
     var areGiven: Bool {
-        persons != nil || person != nil || edipi != nil || email != nil || category != nil
+        persons != nil || person != nil || edipi != nil || email != nil || sid != nil || category != nil
             || organization != nil || count != nil
     }
 }

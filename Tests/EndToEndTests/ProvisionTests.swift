@@ -72,12 +72,28 @@ struct ProvisionTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
+    @Test("writes a Windows account that inspect reads")
+    func account() async throws {
+        try await simulation.provider(
+            "provision", "--sid", "S-1-5-21-1-2-3-1001", "--key", "p256", "--generations", "1", "--types",
+            "authentication")
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let file = simulation.scratch.path("piv.p12")
+        let password = try simulation.write("password", as: "password")
+        try await simulation.provider("export", item, "-o", file, "--password-file", password)
+        let run = try await simulation.consumer("inspect", file, "--json", "--password-file", password)
+        let identity = try #require((try run.json()["identities"] as? [[String: Any]])?.first)
+        #expect(identity["securityIdentifier"] as? String == "S-1-5-21-1-2-3-1001")
+        #expect((identity["findings"] as? [Any])?.isEmpty == true)
+    }
+
     @Test(
         "says what is wrong with a request and what to do",
         arguments: [
             ["--profile", "nothing"], ["--profile", "derived-piv", "--types", "device"], ["--shard", "1/2"],
             ["--seed", "1", "--shard", "3/2"], ["--fault", "nothing"], ["--fault", "zip-slip"],
-            ["--person", "Single"], ["--edipi", "12"], ["--pki", "ftp://example.com"], ["-o", "file"],
+            ["--person", "Single"], ["--edipi", "12"], ["--sid", "S-1"], ["--pki", "ftp://example.com"],
+            ["-o", "file"],
         ])
     func usage(arguments: [String]) async throws {
         let run = try await RunningCommand(

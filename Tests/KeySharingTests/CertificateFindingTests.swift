@@ -19,7 +19,7 @@ struct CertificateFindingTests {
 
     private func findings(
         _ names: [GeneralName], commonName: String = "DOE.JANE.Q.5557779001", serial: [UInt8] = [4, 0x8F],
-        isNegative: Bool = false
+        isNegative: Bool = false, extensions: [CertificateExtension] = []
     ) throws -> [CertificateFinding.Code] {
         var template = CertificateTemplate(
             subject: try DistinguishedName([.init("CN", commonName)]), serialNumber: serial,
@@ -27,6 +27,7 @@ struct CertificateFindingTests {
             notAfter: Date(timeIntervalSince1970: 1_800_000_000))
         template.isSerialNegative = isNegative
         template.subjectAlternativeNames = names
+        template.extensions = extensions
         let issuer = try CertificateIssuer(selfSigned: template, privateKey: .generate(.p256))
         return CertificateFinding.all(in: issuer.certificate).map(\.code)
     }
@@ -59,6 +60,21 @@ struct CertificateFindingTests {
         ])
     func principalNames(name: String, isOdd: Bool) throws {
         #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
+    }
+
+    @Test("is a security identifier that is none, or not the one that a URI tells")
+    func securityIdentifiers() throws {
+        let account = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
+        let own = try account.certificateExtension()
+        let damaged = CertificateExtension(oid: own.oid, value: [0x30, 0])
+        #expect(try findings([], extensions: [own]) == [])
+        #expect(try findings([], extensions: [damaged]) == [.damagedSecurityIdentifier])
+        for (text, expected) in [
+            ("\(account)", []), ("\(account)0", [.foreignSecurityIdentifier]),
+        ] as [(String, [CertificateFinding.Code])] {
+            let name = GeneralName.uniformResourceIdentifier(SecurityIdentifier.uriPrefix + text)
+            #expect(try findings([name], extensions: [own]) == expected)
+        }
     }
 
     @Test("is a UUID that is none")

@@ -45,7 +45,7 @@ struct CertificateProfile: Sendable, Decodable {
         /// The principal name of identifier, category, organisation and association, as on PIV certificates.
         case cardholderUPN = "cardholder-upn"
         case fascn, uuid, dns
-        /// A security identifier in the extension that strong mapping looks for.
+        /// The Windows account, in an extension of its own.
         case sid
     }
 
@@ -72,6 +72,9 @@ struct CertificateProfile: Sendable, Decodable {
         let names = algorithm.isEllipticCurve ? keyUsageOfCurves ?? keyUsage : keyUsage
         return KeyUsage(names.compactMap { name in KeyUsage.bits.first { $0.names == [name] } })
     }
+
+    /// Whether a principal name says whose account it is.
+    var namesPrincipal: Bool { names.contains { $0 == .upn || $0 == .cardholderUPN } }
 
     var purposes: [String] { extendedKeyUsage.map { TestNames.purposes[$0] ?? $0 } }
 

@@ -48,7 +48,12 @@ struct IdentityPlan: Sendable {
                 template.subjectAlternativeNames.append(
                     .uniformResourceIdentifier("urn:uuid:\(uuid.uuidString.lowercased())"))
             case .dns: template.subjectAlternativeNames.append(.dNSName(deviceName))
-            case .sid: break
+            case .sid: continue
+            }
+        }
+        if contents.names.contains(.sid) || person.givenSecurityIdentifier != nil && contents.namesPrincipal {
+            if let account = person.securityIdentifier {
+                template.extensions.append(try account.certificateExtension())
             }
         }
         template.point(at: contents.issuer, of: authorityNumber, in: locations)

@@ -49,6 +49,7 @@ package struct ProvisioningRequest: Sendable {
     func fingerprint(withStarts: Bool) -> String {
         let names = persons.map {
             "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
+                + ($0.givenSecurityIdentifier.map { "/\($0)" } ?? "")
         }
         let parts: [String] =
             [names.joined(separator: ","), String(personCount)]

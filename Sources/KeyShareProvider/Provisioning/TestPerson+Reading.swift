@@ -11,6 +11,8 @@ package struct PersonDescription: Sendable, Hashable, Decodable {
     package var category: String?
     package var organization: String?
     package var association: String?
+    /// The Windows account, `S-1-5-21-…`.
+    package var sid: String?
 
     /// Nobody in particular.
     package init() {}
@@ -56,6 +58,13 @@ package struct PersonDescription: Sendable, Hashable, Decodable {
         if let category { person.category = try Self.digits(category, 1, "a category") }
         if let organization { person.organization = try Self.digits(organization, 4, "an organisation") }
         if let association { person.association = try Self.digits(association, 1, "an association") }
+        if let sid {
+            guard let account = SecurityIdentifier(sid) else {
+                throw ProvisioningError(
+                    .malformedPerson, "“\(sid)” is no security identifier such as S-1-5-21-1-2-3-1001")
+            }
+            person.givenSecurityIdentifier = account
+        }
         return person
     }
 
@@ -104,5 +113,8 @@ extension TestPerson {
             default: continue
             }
         }
+        let account = certificate.extensions.first { $0.oid == SecurityIdentifier.extensionType }
+            .flatMap { SecurityIdentifier(extensionValue: $0.value) }
+        if account != securityIdentifier { givenSecurityIdentifier = account }
     }
 }

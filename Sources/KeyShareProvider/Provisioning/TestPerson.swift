@@ -1,3 +1,5 @@
+package import OpenSSL
+
 /// The person that test credentials are made out to; nobody real.
 package struct TestPerson: Sendable, Hashable {
     package let lastName: String
@@ -16,6 +18,17 @@ package struct TestPerson: Sendable, Hashable {
     package var organization = "9700"
     /// How the person belongs to it, one digit: 2 is a civil servant.
     package var association = "2"
+
+    /// The Windows account to name in place of one made of the identifier.
+    package var givenSecurityIdentifier: SecurityIdentifier?
+
+    /// The person's account in a domain that nobody has: the one of Microsoft's own examples.
+    var securityIdentifier: SecurityIdentifier? {
+        // Below 1,000 are the accounts that every domain has.
+        let number = 1_000 + (UInt64(edipi) ?? 0) % 4_000_000_000
+        return givenSecurityIdentifier
+            ?? SecurityIdentifier("S-1-5-21-1004336348-1177238915-682003330-\(number)")
+    }
 
     /// The FASC-N's fields about the person, which PIV principal names are made of too.
     var cardHolder: [String] { [edipi, category, organization, association] }

@@ -22,11 +22,13 @@ struct ProfileTests {
 
     private static func issue(
         _ profile: CredentialProfile, _ type: CredentialType, _ algorithm: KeyAlgorithm = .p256,
-        arc: PolicyArc = .test
+        arc: PolicyArc = .test, account: SecurityIdentifier? = nil
     ) throws -> Certificate {
         var random = source.child("\(profile.name) \(type)").generator()
+        var person = TestPerson(using: &random)
+        person.givenSecurityIdentifier = account
         let plan = IdentityPlan(
-            person: TestPerson(using: &random), type: type, profile: profile, algorithm: algorithm,
+            person: person, type: type, profile: profile, algorithm: algorithm,
             validity: validity, policyArc: arc)
         let key = try #require(keys[algorithm])
         return try authority.get()[plan.issuer].issue(try plan.template(using: &random), to: key)
@@ -88,6 +90,26 @@ struct ProfileTests {
                 #expect(!test.isEmpty)
                 #expect(test.allSatisfy { $0.hasPrefix("2.16.840.1.101.3.2.1.48.") })
                 #expect(try Self.issue(profile, type, arc: .dod).policies != test)
+            }
+        }
+    }
+
+    @Test("name a Windows account where the profile has it or a person's is given, and read it back")
+    func accounts() throws {
+        let given = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
+        for profile in CredentialProfile.all {
+            for type in profile.types {
+                func account(_ given: SecurityIdentifier?) throws -> SecurityIdentifier? {
+                    let certificate = try Self.issue(profile, type, account: given)
+                    let value = certificate.extensions.first { $0.oid == SecurityIdentifier.extensionType }
+                    if type != .device {
+                        #expect(TestPerson(of: certificate)?.givenSecurityIdentifier == given)
+                    }
+                    return value.flatMap { SecurityIdentifier(extensionValue: $0.value) }
+                }
+                let contents = try #require(profile.certificate(type))
+                #expect(try (account(nil) != nil) == (profile.name == "derived-piv"))
+                if contents.namesPrincipal { #expect(try account(given) == given) }
             }
         }
     }

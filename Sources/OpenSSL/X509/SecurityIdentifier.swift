@@ -1,0 +1,65 @@
+internal import COpenSSL
+
+/// The security identifier of a Windows account, which certificates carry so that a domain controller maps them
+/// to the account and to no other ("strong mapping").
+///
+/// It stands in an extension of its own: general names with one otherName, whose value is the identifier's text
+/// in an OCTET STRING (MS-WCCE 2.2.2.7.7.4).
+package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
+    /// `S-1-5-21-…`, as Windows writes it.
+    package let description: String
+
+    /// The extension's type.
+    package static let extensionType = "1.3.6.1.4.1.311.25.2"
+    /// The type of the otherName inside.
+    static let nameType = "1.3.6.1.4.1.311.25.2.1"
+    /// What a URI in the subject's other names starts with that tells an identifier too.
+    package static let uriPrefix = "tag:microsoft.com,2022-09-14:sid:"
+
+    /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below
+    /// 2^32 (MS-DTYP 2.4.2.1).
+    ///
+    /// - Returns: nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let areNumbers = parts.dropFirst().allSatisfy { part in
+            part.utf8.allSatisfy { (0x30...0x39).contains($0) } && (1...15).contains(part.utf8.count)
+        }
+        guard (4...18).contains(parts.count), parts[0] == "S", parts[1] == "1", areNumbers,
+            let authority = UInt64(parts[2]), authority < 1 << 48,
+            parts.dropFirst(3).allSatisfy({ UInt32($0) != nil })
+        else { return nil }
+        description = text
+    }
+
+    /// Reads the contents of the extension.
+    ///
+    /// - Returns: nil where they are not what they should be.
+    package init?(extensionValue der: [UInt8]) {
+        guard
+            let names = try? unsafe ASN1Value.decode(
+                der, as: "general names",
+                { unsafe d2i_GENERAL_NAMES(nil, $0, $1) }, free: { unsafe GENERAL_NAMES_free($0) })
+        else { return nil }
+        defer { unsafe GENERAL_NAMES_free(names) }
+        let found = unsafe ASN1Value.elements(names).map {
+            unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
+        }
+        guard found.count == 1, case .otherName(Self.nameType, .octetString(let octets)) = found[0] else {
+            return nil
+        }
+        self.init(String(decoding: octets, as: UTF8.self))
+    }
+
+    /// The extension that carries the identifier.
+    ///
+    /// - Throws: `unencodable`.
+    package func certificateExtension() throws(CertificateError) -> CertificateExtension {
+        let name = GeneralName.otherName(
+            type: Self.nameType, value: .octetString(Array(description.utf8)))
+        let names = unsafe try [name].makePointer()
+        defer { unsafe GENERAL_NAMES_free(names) }
+        return CertificateExtension(
+            oid: Self.extensionType, value: unsafe ASN1Value.der(names) { unsafe i2d_GENERAL_NAMES($0, $1) })
+    }
+}

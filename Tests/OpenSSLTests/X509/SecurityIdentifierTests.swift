@@ -1,0 +1,45 @@
+import OpenSSL
+import Testing
+
+@Suite("Security identifiers")
+struct SecurityIdentifierTests {
+    private static let text = "S-1-5-21-1004336348-1177238915-682003330-1104"
+    /// As Windows writes the extension: GeneralNames, an otherName, an OCTET STRING of the text.
+    private static let encoded =
+        [UInt8](hex: "303FA03D060A2B060104018237190201A02F042D") + Array(text.utf8)
+
+    @Test("are encoded as Windows does, and come back")
+    func extensionValue() throws {
+        let account = try #require(SecurityIdentifier(Self.text))
+        let written = try account.certificateExtension()
+        #expect(written.oid == "1.3.6.1.4.1.311.25.2")
+        #expect(!written.isCritical)
+        #expect(written.value == Self.encoded)
+        #expect(SecurityIdentifier(extensionValue: Self.encoded) == account)
+        let certificate = try TestPKI.leaf { $0.extensions = [written] }
+        #expect(certificate.extensions.contains(written))
+    }
+
+    @Test(
+        "are read as MS-DTYP writes them",
+        arguments: [
+            ("S-1-5-32-544", true), ("S-1-0-0", true), ("S-1-281474976710655-4294967295", true),
+            ("", false), ("S-1-5", false), ("S-2-5-1", false), ("s-1-5-1", false), ("S-1-5-", false),
+            ("S-1-5-4294967296", false), ("S-1-281474976710656-1", false), ("S-1-5-+1", false),
+            ("S-1-5-21-1\n", false), ("S-1-5-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1", true),
+            ("S-1-5-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1", false),
+        ])
+    func syntax(text: String, isOne: Bool) {
+        #expect((SecurityIdentifier(text) != nil) == isOne)
+    }
+
+    @Test("are not read from anything else")
+    func damage() {
+        var damaged = Self.encoded
+        damaged[15] ^= 1
+        let utf8 = Self.encoded.replacingFirst([4, 0x2D], with: [12, 0x2D]) ?? []
+        for value in [[], damaged, utf8, Array(Self.encoded.dropLast()), Self.encoded + [0], [0x30, 0]] {
+            #expect(SecurityIdentifier(extensionValue: value) == nil)
+        }
+    }
+}
