@@ -31,8 +31,8 @@ private import Glibc
         unsafe zip_source_free(source)
     }
 
-    /// Adds an entry; the name is one that `EntryName` takes for a file.
-    mutating func add(_ name: String, _ bytes: [UInt8]) throws(ZipError) {
+    /// Adds an entry, stored as it is unless it is to be compressed.
+    mutating func add(_ name: String, _ bytes: [UInt8], isCompressed: Bool = false) throws(ZipError) {
         guard let handle = unsafe archive else { throw Self.failure }
         // libzip reads the bytes when the archive is closed, and frees this copy then.
         guard let copy = unsafe malloc(max(bytes.count, 1)) else { throw Self.failure }
@@ -48,7 +48,8 @@ private import Glibc
             unsafe zip_source_free(entry)
             throw Self.failure
         }
-        guard unsafe zip_set_file_compression(handle, zip_uint64_t(index), ZIP_CM_STORE, 0) == 0,
+        let method = isCompressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE
+        guard unsafe zip_set_file_compression(handle, zip_uint64_t(index), method, 0) == 0,
             unsafe zip_file_set_dostime(handle, zip_uint64_t(index), time, date, 0) == 0
         else { throw Self.failure }
     }

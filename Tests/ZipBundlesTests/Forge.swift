@@ -1,8 +1,12 @@
 import CLibZip
 import Foundation
+import ZipBundles
 
 /// Archives as an attacker makes them: written by libzip, then patched.
-struct Forge {
+typealias Forge = ArchivePatch
+
+extension ArchivePatch {
+    /// An entry with attributes that `ZipBundle` never writes.
     struct Entry {
         var name: String
         var bytes: [UInt8]
@@ -25,12 +29,6 @@ struct Forge {
     }
 
     enum Failure: Error { case libzip(String) }
-
-    var bytes: [UInt8]
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
 
     /// Names are given to libzip as raw bytes; each must be new to the archive.
     init(_ entries: [Entry]) throws {
@@ -65,50 +63,18 @@ struct Forge {
         defer { unsafe zip_source_close(source) }
         var stat = unsafe zip_stat_t()
         unsafe zip_source_stat(source, &stat)
-        bytes = [UInt8](repeating: 0, count: Int(unsafe stat.size))
+        var bytes = [UInt8](repeating: 0, count: Int(unsafe stat.size))
         _ = unsafe bytes.withUnsafeMutableBytes {
             unsafe zip_source_read(source, $0.baseAddress, zip_uint64_t($0.count))
         }
-    }
-
-    /// Where `pattern` stands.
-    func offsets(of pattern: [UInt8]) -> [Int] {
-        guard bytes.count >= pattern.count else { return [] }
-        return (0...bytes.count - pattern.count).filter { bytes[$0...].starts(with: pattern) }
-    }
-
-    /// Replaces every occurrence by as many other bytes.
-    mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
-        precondition(pattern.count == other.count)
-        for offset in offsets(of: pattern) {
-            bytes.replaceSubrange(offset..<offset + other.count, with: other)
-        }
-    }
-
-    /// Replaces a name in all headers by one that is as long.
-    mutating func rename(_ name: String, _ other: String) {
-        replace(Array(name.utf8), by: Array(other.utf8))
-    }
-
-    /// Writes a number into the local and the central header of every entry.
-    mutating func patch(local: Int, central: Int, _ value: UInt32, size: Int = 4) {
-        for (signature, field) in [(localSignature, local), (centralSignature, central)] {
-            for offset in offsets(of: signature) {
-                put(value, at: offset + field, size: size)
-            }
-        }
-    }
-
-    mutating func put(_ value: UInt32, at offset: Int, size: Int = 4) {
-        for byte in 0..<size {
-            bytes[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte))
-        }
+        self.init(bytes: bytes)
     }
 
     /// Lists an archive's single entry `count` times under different names, all over the same data; the
     /// name must end in `0000.p12`, whose digits are counted up.
     mutating func repeatSingleEntry(_ count: Int) throws {
-        guard let central = offsets(of: centralSignature).first, let end = offsets(of: endSignature).first
+        guard let central = offsets(of: Self.centralSignature).first,
+            let end = offsets(of: Self.endSignature).first
         else {
             throw Failure.libzip("no headers")
         }
@@ -128,7 +94,3 @@ struct Forge {
         put(UInt32(central), at: newEnd + 16)
     }
 }
-
-let localSignature: [UInt8] = [0x50, 0x4B, 3, 4]
-let centralSignature: [UInt8] = [0x50, 0x4B, 1, 2]
-let endSignature: [UInt8] = [0x50, 0x4B, 5, 6]

@@ -61,7 +61,7 @@ struct HostileArchiveTests {
 
     @Test("An archive full of what looks like headers is refused before all of them are looked at")
     func headerFlood() throws {
-        let flood = (0..<2_000).flatMap { _ in centralSignature }
+        let flood = (0..<2_000).flatMap { _ in Forge.centralSignature }
         #expect(refusal(try Forge([Forge.Entry("my key.p12", flood)])) == .damagedArchive)
     }
 
@@ -136,7 +136,7 @@ struct HostileArchiveTests {
     @Test("A Windows reparse point is refused")
     func reparsePoint() throws {
         var forge = try Forge([Forge.Entry("bad.p12", mode: 0, system: ZIP_OPSYS_DOS)])
-        let header = try #require(forge.offsets(of: centralSignature).first)
+        let header = try #require(forge.offsets(of: Forge.centralSignature).first)
         forge.put(0x420, at: header + 38)
         #expect(try entryRefusal(forge) == .notAFile)
     }
@@ -216,6 +216,12 @@ struct HostileArchiveTests {
         try forge.repeatSingleEntry(3)
         #expect([.overlappingEntries, .damagedArchive].contains(refusal(forge)))
         try #expect(refusal(Self.quotedOverlap(files: 40)) == .overlappingEntries)
+        let inner = try Forge([Forge.Entry("inner.p12", Array(repeating: 1, count: 4_000))])
+        var nested = try Forge([Forge.Entry("outer.p12", inner.bytes)])
+        try nested.listEntries(of: inner)
+        #expect(refusal(nested) == .overlappingEntries)
+        let other = try Forge([Forge.Entry("other.p12", Array(repeating: 2, count: 4_000))])
+        #expect(throws: ZipError.self) { try nested.listEntries(of: other) }
     }
 
     /// After David Fifield's "A better zip bomb": every local header but the first is also the quoted start
@@ -225,9 +231,9 @@ struct HostileArchiveTests {
         let kernel = [UInt8](repeating: 0, count: 2_000)
         let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }
         let plain = try Forge(names.map { Forge.Entry($0, kernel, method: ZIP_CM_DEFLATE) })
-        let locals = plain.offsets(of: localSignature)
-        let centrals = plain.offsets(of: centralSignature)
-        let end = try #require(plain.offsets(of: endSignature).first)
+        let locals = plain.offsets(of: Forge.localSignature)
+        let centrals = plain.offsets(of: Forge.centralSignature)
+        let end = try #require(plain.offsets(of: Forge.endSignature).first)
         let data = Array(plain.bytes[(locals[files - 1] + 38)..<centrals[0]])
 
         // From the last entry to the first: its own header, a stored deflate block that quotes the next

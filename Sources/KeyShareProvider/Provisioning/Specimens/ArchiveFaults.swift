@@ -1,5 +1,6 @@
 internal import KeySharing
 internal import OpenSSL
+internal import ZipBundles
 
 /// Specimens that are archives: damaged, hostile or odd.
 enum ArchiveFaults {
@@ -45,17 +46,37 @@ enum ArchiveFaults {
         patched(
             "zip-lying-size", "The headers claim ten bytes where there are more.",
             "counts what it reads, and refuses the entry", .refused(5)
-        ) { $0.patch(local: 22, central: 24, [10, 0, 0, 0]) },
+        ) { $0.patch(local: 22, central: 24, 10) },
         patched(
             "zip-encrypted", "The headers say that the entry is encrypted.", "refuses the entry", .refused(10)
-        ) { $0.patch(local: 6, central: 8, [1, 8]) },
+        ) { $0.patch(local: 6, central: 8, 0x0801, size: 2) },
         patched("zip-symlink", "The entry is a symbolic link.", "refuses the entry", .refused(10)) {
-            $0.patchCentral(4, [0, 3])
-            $0.patchCentral(38, [0, 0, 0xFF, 0xA1])
+            $0.patch(central: 4, 0x0300, size: 2)
+            $0.patch(central: 38, 0xA1FF_0000)
         },
         patched(
             "zip-wrong-checksum", "The entry's checksum is wrong.", "refuses the entry", .refused(5)
-        ) { $0.patch(local: 14, central: 16, [1, 2, 3, 4]) },
+        ) { $0.patch(local: 14, central: 16, 0x0403_0201) },
+        Specimen(
+            "zip-bomb", "The entry expands to a thousand times its compressed size.",
+            "counts what it reads, and refuses the entry long before its end", .refused(10)
+        ) { shop in
+            // Nothing but zeros comes near to what the compression can do at best, 1,032 to 1.
+            let zeros = [UInt8](repeating: 0, count: 1 << 20)
+            let archive = try ArchivePatch(
+                [("only.p12", zeros)], modified: shop.date, isCompressed: true)
+            return .file(archive.bytes, suffix: "zip")
+        },
+        Specimen(
+            "zip-overlap", "An entry lies inside the data of another.", "refuses the archive",
+            .refused(10)
+        ) { shop in
+            let inner = ArchivePatch(
+                bytes: try shop.archive([("inner.p12", try shop.file(try shop.identity()))]))
+            var outer = ArchivePatch(bytes: try shop.archive([("outer.p12", inner.bytes)]))
+            try outer.listEntries(of: inner)
+            return .file(outer.bytes, suffix: "zip")
+        },
         patched("zip-truncated", "The archive ends before its directory.", "calls it malformed", .refused(5))
         {
             $0.bytes.removeLast(60)
@@ -78,7 +99,7 @@ enum ArchiveFaults {
                     ("good.p12", try shop.file(try shop.identity())),
                     (stand, try shop.file(try shop.identity(.encryption, part: "second"))),
                 ]))
-            patch.replace(Array(stand.utf8), by: Array(entry.utf8))
+            patch.rename(stand, entry)
             return .file(patch.bytes, suffix: "zip")
         }
     }
@@ -94,37 +115,5 @@ enum ArchiveFaults {
             edit(&patch)
             return .file(patch.bytes, suffix: "zip")
         }
-    }
-}
-
-/// Bytes of an archive that libzip wrote, changed in place where headers stand (PKWARE APPNOTE 4.3).
-struct ArchivePatch {
-    var bytes: [UInt8]
-
-    /// Replaces every occurrence by as many other bytes.
-    mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
-        for offset in offsets(of: pattern) {
-            bytes.replaceSubrange(offset..<offset + pattern.count, with: other)
-        }
-    }
-
-    /// Writes octets at these places of every local and every central header.
-    mutating func patch(local: Int, central: Int, _ octets: [UInt8]) {
-        for offset in offsets(of: [0x50, 0x4B, 3, 4]) { put(octets, at: offset + local) }
-        patchCentral(central, octets)
-    }
-
-    /// Writes octets at a place of every central header.
-    mutating func patchCentral(_ place: Int, _ octets: [UInt8]) {
-        for offset in offsets(of: [0x50, 0x4B, 1, 2]) { put(octets, at: offset + place) }
-    }
-
-    private mutating func put(_ octets: [UInt8], at offset: Int) {
-        guard offset + octets.count <= bytes.count else { return }
-        bytes.replaceSubrange(offset..<offset + octets.count, with: octets)
-    }
-
-    private func offsets(of pattern: [UInt8]) -> [Int] {
-        bytes.indices.dropLast(pattern.count - 1).filter { bytes[$0...].starts(with: pattern) }
     }
 }
