@@ -119,7 +119,8 @@ package final class KeySharingRoad: Road {
         for _ in 0..<3 {
             try serve()
             do throws(ConnectionError) {
-                return try await ProviderClient.connect(path: socket, clientName: app.bundleIdentifier)
+                return try await ProviderClient.connect(
+                    path: socket, clientName: app.bundleIdentifier, limits: Self.clientLimits)
             } catch {
                 guard error.code == .notRunning else { throw error }
                 await stop()
@@ -132,11 +133,20 @@ package final class KeySharingRoad: Road {
     /// machine must not pass for one.
     private static var limits: ServerLimits {
         var limits = ServerLimits()
-        limits.hello = .seconds(60)
-        limits.frame = .seconds(60)
-        limits.stalled = .seconds(60)
+        limits.hello = patience
+        limits.frame = patience
+        limits.stalled = patience
         return limits
     }
+
+    private static var clientLimits: ClientLimits {
+        var limits = ClientLimits()
+        limits.hello = patience
+        limits.reply = patience
+        return limits
+    }
+
+    private static let patience = Duration.seconds(120)
 
     private func serve() throws {
         try serving.withLock { serving in
