@@ -7,17 +7,60 @@ import PackageDescription
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(url: "https://github.com/apple/swift-asn1", from: "1.7.0")],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
     targets: [
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+        .target(name: "CLinux"),
         .target(
             name: "OpenSSL",
             dependencies: ["COpenSSL", .product(name: "SwiftASN1", package: "swift-asn1")]),
+        .target(name: "ZipBundles", dependencies: ["CLibZip"]),
+        .target(
+            name: "UTTypes",
+            resources: [
+                .embedInCode("SystemTypes.plist"), .embedInCode("LegacyTypes.plist"),
+                .embedInCode("KeySharing2025Types.plist"),
+            ]),
+        .target(name: "UniformTypes", dependencies: ["UTTypes"]),
+        .target(name: "KeySharing", dependencies: ["OpenSSL", "UniformTypes"]),
+        .target(
+            name: "DeviceSimulation",
+            dependencies: ["OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
+        .target(
+            name: "ProviderConnection",
+            dependencies: [
+                "CLinux", "KeySharing", "OpenSSL",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "KeyShareProvider",
+            dependencies: [
+                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "ZipBundles",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: ["dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device"].map {
+                .embedInCode("Provisioning/Profiles/\($0).json")
+            }),
         .executableTarget(name: "pkcs12-benchmark", dependencies: ["OpenSSL"]),
+        .executableTarget(
+            name: "keychain-benchmark",
+            dependencies: [
+                "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL", "ProviderConnection",
+            ]),
     ]
 )
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.name != "CLinux" {
     target.swiftSettings = [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("ExistentialAny"),
