@@ -9,7 +9,7 @@ extension ProviderStore {
     ///
     /// - Throws: `KeychainError`.
     package func rotateServicePassword() throws(KeychainError) {
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSource.system.generator()
         try keychain.setPassword(
             ServicePassword.random(using: &random), service: ServicePassword.serviceAndAccount,
             account: ServicePassword.serviceAndAccount, accessibility: Self.accessibility,

@@ -138,7 +138,7 @@ package final class Provider: ProviderService {
             throw ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
         }
         try requireOpen()
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSource.system.generator()
         let password = usesEmptyPassword ? SecretBytes([]) : ServicePassword.legacy(using: &random)
         let content =
             listing.request.shape == .archive

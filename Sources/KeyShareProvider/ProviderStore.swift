@@ -76,7 +76,7 @@ package struct ProviderStore: Sendable {
             service: ServicePassword.serviceAndAccount, account: ServicePassword.serviceAndAccount,
             accessibility: Self.accessibility, accessGroup: sharedGroup
         ) {
-            var random = SystemRandomNumberGenerator()
+            var random = RandomSource.system.generator()
             return ServicePassword.random(using: &random)
         }
     }

@@ -125,7 +125,7 @@ package struct FaultyProvider: ProviderService {
         case .neither: return SecretBytes([])
         case .error: throw ProviderFailure(.serviceFailed, "the password service fails, as it was told to")
         case .wrongPassword:
-            var random = SystemRandomNumberGenerator()
+            var random = RandomSource.system.generator()
             return ServicePassword.random(using: &random)
         default: return try provider.password(for: identifier)
         }

@@ -38,7 +38,7 @@ package struct ProvisioningSources: Sendable {
         let now = Date()
         let name = purpose + (try fingerprint(date ?? now, date != nil))
         let note = try store.unfinishedRun(name) {
-            var random = SystemRandomNumberGenerator()
+            var random = RandomSource.system.generator()
             let secret = (0..<4).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 16) }
             return SecretBytes(utf8: "\(Int64(now.timeIntervalSince1970)) \(secret.joined())")
         }

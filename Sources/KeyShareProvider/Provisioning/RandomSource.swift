@@ -33,6 +33,9 @@ package enum RandomSource: Sendable {
     }
 
     /// The numbers of a source.
+    ///
+    /// Also where the system's are wanted and nothing else: its own generator is a value without a size, and what
+    /// the compiler passes for its address makes the thread sanitizer crash.
     package struct Generator: RandomNumberGenerator, Sendable {
         fileprivate var seeded: SeededGenerator?
         private var system = SystemRandomNumberGenerator()

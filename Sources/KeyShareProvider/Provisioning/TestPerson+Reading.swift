@@ -98,7 +98,7 @@ package struct PersonDescription: Sendable, Hashable, Decodable {
 extension TestPerson {
     /// The person that a certificate was made out to; nil where its common name does not read as one.
     init?(of certificate: Certificate) {
-        var unused = SystemRandomNumberGenerator()
+        var unused = RandomSource.system.generator()
         guard let name = certificate.subject.commonName,
             let last = name.split(separator: ".").last, last.utf8.count == 10,
             let person = TestPerson(name: name, using: &unused)
