@@ -46,6 +46,7 @@ extension Scenario.Persons {
     private static let descriptionKeys: [(name: String, field: any Field)] = [
         ("name", \.name), ("edipi", \.edipi), ("email", \.email), ("agency", \.agency),
         ("category", \.category), ("organization", \.organization), ("association", \.association),
+        ("sid", \.sid),
     ]
 
     init(_ value: MarkedValue) throws(ScenarioProblem) {
