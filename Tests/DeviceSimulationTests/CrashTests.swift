@@ -34,9 +34,8 @@ struct Ledger {
 }
 
 /// Writers that are killed at moments drawn from a seeded source.
-@Suite("Writers killed at random points", .timeLimit(.minutes(5)))
+@Suite("Writers killed at random points", .timeLimit(.minutes(15)))
 struct CrashTests {
-    private static let rounds = 70
     private let scratch: Scratch
     private let device: Device
     private let ledger: Ledger
@@ -50,7 +49,7 @@ struct CrashTests {
     /// Microseconds until the kill: long enough to get going, and spread over what a writer does.
     private static func delays() -> [UInt32] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-        return (0..<rounds).map { _ in
+        return (0..<Effort.crashRounds).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return UInt32(state >> 33) % 12_000
         }

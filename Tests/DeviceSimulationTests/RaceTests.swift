@@ -112,6 +112,61 @@ struct RaceTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
+    @Test("Eight processes writing and reading one group, its files and its keys, lose nothing")
+    func group() async throws {
+        let folder = device.folder
+        await inProcesses { number in
+            await #expect(processExitsWith: .success) { [folder = folder as String, number = number as Int] in
+                try RaceTests.workInGroup(folder, number)
+            }
+        }
+        // What each says it did is all there.
+        let group = try AppGroup(Pair.groups.applicationGroups[0], app: Pair.sender, device: device)
+        let keychain = try Keychain(device: device, app: Pair.sender)
+        var sum = 0
+        for number in 0..<8 {
+            let done = try Self.number(group.read("done \(number)"))
+            sum += done
+            #expect(done > 0)
+            #expect(try Self.number(group.read("own \(number)")) == done)
+            #expect(try keychain.password(service: "own", account: "\(number)")?.plain == "\(done)")
+        }
+        #expect(try Self.number(group.read("count")) == sum)
+        #expect(try keychain.verifyIntegrity().isEmpty)
+        #expect(try scratch.names(group.folder).allSatisfy { !$0.hasSuffix(".tmp") })
+    }
+
+    private static func number(_ bytes: [UInt8]?) throws -> Int {
+        guard let bytes else { return 0 }
+        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        // A file is one number over and over, so that a torn one shows.
+        try #require(Set(words).count == 1)
+        return try #require(Int(words[0]))
+    }
+
+    /// Counts in a file that all share, in one of its own and in a password of its own.
+    private static func workInGroup(_ folder: String, _ number: Int) throws {
+        let device = try Device(folder: folder)
+        let group = try AppGroup(Pair.groups.applicationGroups[0], app: Pair.sender, device: device)
+        let keychain = try Keychain(device: device, app: Pair.sender)
+        let end = Effort.raceSeconds.map { ContinuousClock.now + .seconds($0) }
+        var done = 0
+        while done < 25 || end.map({ ContinuousClock.now < $0 }) ?? false {
+            try group.update("count") { bytes in
+                bytes = Array("\(try Self.number(bytes) + 1)".utf8)
+            }
+            done += 1
+            let text = "\(done) "
+            try group.write(Array(String(repeating: text, count: 2_000).utf8), to: "own \(number)")
+            try keychain.setPassword(SecretBytes(utf8: "\(done)"), service: "own", account: "\(number)")
+            let other = Int.random(in: 0..<8)
+            _ = try Self.number(group.read("own \(other)"))
+            try #require(keychain.password(service: "own", account: "\(number)")?.plain == "\(done)")
+            try #require(try Self.number(group.read("own \(number)")) == done)
+        }
+        try group.write(Array("\(done)".utf8), to: "done \(number)")
+    }
+
     @Test(
         "Eight processes that send on one road never see it busy, and what is received is whole",
         arguments: RoadCandidate.ofFiles.indices)

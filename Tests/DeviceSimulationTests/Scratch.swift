@@ -32,6 +32,18 @@ final class Scratch: Sendable {
     }
 }
 
+/// How much the tests do that look for what happens rarely; `scripts/hardening full` asks for more.
+enum Effort {
+    /// Rounds of killed writers.
+    static let crashRounds = number("KEYSHARE_CRASH_ROUNDS") ?? 70
+    /// Seconds for which eight processes go at one group; nil for so many rounds as every run can afford.
+    static let raceSeconds = number("KEYSHARE_RACE_SECONDS")
+
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+}
+
 extension RoadCandidate {
     /// The roads on which what is sent lies in files only.
     static let ofFiles: [RoadCandidate] = [.keychain, .group, .database, .file]

@@ -146,10 +146,11 @@ def percentile(values, part):
     return values[min(int(len(values) * part), len(values) - 1)]
 
 
-def swift_tests(pattern):
-    """Runs tests of the suite by name; they must be built."""
+def swift_tests(pattern, **extra):
+    """Runs tests of the suite by name, in an environment with more in it; they must be built."""
     run = subprocess.run(
-        ["swift", "test", "--skip-build", "--filter", pattern], cwd=ROOT, capture_output=True, text=True)
+        ["swift", "test", "--skip-build", "--filter", pattern], cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, **extra})
     line = next((line for line in run.stdout.splitlines()[::-1] if "Test run with" in line), "")
     need(run.returncode == 0, "failed: swift test --filter " + pattern)
     need("with 0 tests" not in line, f"no test matches {pattern}")

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-from common import SOUND_CODES, Device, Missed, Skip, files_of, label_of, need
+from common import SOUND_CODES, Device, Missed, Skip, files_of, label_of, need, swift_tests
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -254,3 +254,15 @@ def many_writers(full):
     figure = f"{len(written)} writes, {len(failures)} failed, {len(lost)} lost"
     need(not failures and not lost and written, f"{figure} {failures[:1]}")
     return figure
+
+
+def killed_inside(full):
+    """Writers that kill themselves in the midst of replacing a file, moving a group, changing a password."""
+    rounds = 200 if full else 70
+    return f"{rounds} rounds each: " + swift_tests("CrashTests", KEYSHARE_CRASH_ROUNDS=str(rounds))
+
+
+def busy_group(full):
+    """Eight processes at the files and the keys of one group for a while."""
+    seconds = 30 if full else 5
+    return f"{seconds} s: " + swift_tests("RaceTests/group", KEYSHARE_RACE_SECONDS=str(seconds))
