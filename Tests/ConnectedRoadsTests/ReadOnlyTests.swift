@@ -5,7 +5,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("A folder that takes no writing")
+@Suite("A folder or a disk that takes no writing")
 struct ReadOnlyTests {
     private let scratch: ScratchFolder
 
@@ -37,6 +37,26 @@ struct ReadOnlyTests {
                     }
                     #expect(error?.reason.isEmpty == false)
                     await #expect(throws: RoadError.self) { try await road.remove() }
+                }
+                #expect(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
+            }
+        }
+    }
+
+    @Test("On a full disk too a road says that it failed, and what was on it stays", arguments: roads.indices)
+    func fullDisk(index: Int) async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+            let ends = RoadEnds(
+                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
+            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
+            try await roads[index].use(between: ends) { road in
+                try await road.send(old, now: now)
+                await FullDisk.whileFull(limit: 10) {
+                    let code: RoadError.Code = road.name == "manager" ? .noRoad : .failed
+                    await #expect(throws: RoadError(code, "")) { try await road.send(new, now: now) }
                 }
                 #expect(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
             }

@@ -16,19 +16,6 @@ struct FullDiskTests {
         scratch = try Scratch()
     }
 
-    /// Runs `body` while no file grows past `limit` bytes.
-    private static func whileFull(limit: rlim_t, _ body: () async throws -> Void) async rethrows {
-        // By default the process would be killed.
-        _ = signal(SIGXFSZ, SIG_IGN)
-        var size = rlimit(rlim_cur: limit, rlim_max: .max)
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &size)
-        defer {
-            size.rlim_cur = .max
-            _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &size)
-        }
-        try await body()
-    }
-
     @Test("A file of a group stays as it was, and the error says why", arguments: [0, 1, 4_096])
     func group(limit: Int) async throws {
         let folder = try scratch.device().folder
@@ -36,7 +23,7 @@ struct FullDiskTests {
             let group = try AppGroup(
                 "group.red.hound.keyshare.provider", app: .provider, device: Device(folder: folder))
             try group.write([1], to: "file")
-            await FullDiskTests.whileFull(limit: rlim_t(limit)) {
+            await FullDisk.whileFull(limit: rlim_t(limit)) {
                 #expect(throws: DeviceError(.inputOutput(EFBIG), path: "", "")) {
                     try group.write([UInt8](repeating: 2, count: 10_000), to: "file")
                 }
@@ -54,7 +41,7 @@ struct FullDiskTests {
             let now = Date(timeIntervalSince1970: 1_800_000_000)
             try pasteboard.write(SecretBytes(utf8: "old"), owner: .provider, now: now)
             let more = SecretBytes([UInt8](repeating: 2, count: 10_000))
-            await FullDiskTests.whileFull(limit: 1_000) {
+            await FullDisk.whileFull(limit: 1_000) {
                 #expect(throws: PasteboardError(.inputOutput, "")) {
                     try pasteboard.write(more, owner: .provider, now: now)
                 }
@@ -70,32 +57,13 @@ struct FullDiskTests {
         await #expect(processExitsWith: .success) { [folder = folder as String] in
             let keychain = try Keychain(device: Device(folder: folder), app: .provider)
             try keychain.setPassword(SecretBytes(utf8: "old"), service: "s", account: "a")
-            await FullDiskTests.whileFull(limit: 0) {
+            await FullDisk.whileFull(limit: 0) {
                 let error = #expect(throws: KeychainError.self) {
                     try keychain.setPassword(SecretBytes(utf8: "new"), service: "s", account: "a")
                 }
                 #expect(error?.code == .diskFull || error?.code == .io)
             }
             try #require(try keychain.password(service: "s", account: "a")?.plain == "old")
-        }
-    }
-
-    @Test("A road says that it failed, and what was on it stays", arguments: RoadCandidate.ofFiles.indices)
-    func roads(index: Int) async throws {
-        let folder = try scratch.device().folder
-        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
-            let ends = RoadEnds(
-                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-            try RoadCandidate.ofFiles[index].prepare(ends)
-            let road = try RoadCandidate.ofFiles[index].make(ends)
-            let now = Date(timeIntervalSince1970: 1_800_000_000)
-            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
-            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
-            try await road.send(old, now: now)
-            await FullDiskTests.whileFull(limit: 10) {
-                await #expect(throws: RoadError(.failed, "")) { try await road.send(new, now: now) }
-            }
-            try #require(try await road.receive(by: Pair.receiver, now: now) { _ in true } == old)
         }
     }
 }

@@ -153,13 +153,29 @@ struct KeychainItemTests {
         #expect(try provider.changeCount() == count)
     }
 
+    /// The provider; its extension as it should be, with some entitlements forgotten, and with all of them; an
+    /// app of another team.
+    private static let entitled: [App] = [
+        .provider, .providerFiles,
+        App.provider.member(
+            .fileProvider, name: "half",
+            entitlements: Entitlements(keychainAccessGroups: [groups[1]])),
+        App.provider.member(.fileProvider, name: "none", entitlements: Entitlements()),
+        App(bundleIdentifier: "stranger", teamIdentifier: "STRN000001", entitlements: Entitlements()),
+    ]
+
+    /// Which of `groups` each of them may use: shared, authorities, the provider's own, the application group.
+    private static let table = ["yyyy", "yyny", "nynn", "nnnn", "nnnn"]
+
     /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
     @Test(
         "Each operation in each group: what the entitlements give works, all else is an error",
-        arguments: App.provider.accessGroups + ["CNSM000001.red.hound.keyshare.consumer", "nobody.at.all"])
-    func groups(group: String) throws {
-        let isEntitled = App.provider.accessGroups.contains(group)
-        #expect(isEntitled == Self.groups.contains(group))
+        arguments: entitled.indices,
+        App.provider.accessGroups + ["CNSM000001.red.hound.keyshare.consumer", "nobody.at.all"])
+    func groups(index: Int, group: String) throws {
+        let provider = try Keychain(device: device, app: Self.entitled[index])
+        let column = Self.groups.firstIndex(of: group)
+        let isEntitled = column.map { Array(Self.table[index])[$0] == "y" } ?? false
         _ = try? consumer.add(
             .genericPassword(Self.secret("theirs"), service: "s", account: "a").with(accessGroup: group))
         let query = KeychainQuery(.genericPassword, service: "s", account: "a", accessGroup: group)
