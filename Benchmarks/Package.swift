@@ -12,6 +12,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -39,6 +40,7 @@ let package = Package(
                 "CLinux", "KeySharing", "OpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -47,15 +49,36 @@ let package = Package(
             dependencies: [
                 "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "ZipBundles",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
             ],
             resources: ["dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device"].map {
                 .embedInCode("Provisioning/Profiles/\($0).json")
-            }),
-        .executableTarget(name: "pkcs12-benchmark", dependencies: ["OpenSSL"]),
+            }
+                + [
+                    "fresh-user", "three-renewals", "same-not-before", "expired-signature", "renewed-early",
+                    "only-recovered-keys", "many-recovered-keys", "elliptic-curves", "profile-change",
+                    "derived-and-piv-i", "device-only", "unknown-type", "mixed-mechanisms", "no-match",
+                    "nobody", "revoked-signature", "disagreeing-names", "like-the-samples", "no-password",
+                    "late-password", "cut-off",
+                ].map { .embedInCode("Provisioning/Scenarios/\($0).yaml") }),
+        .target(
+            name: "KeyShareConsumer",
+            dependencies: [
+                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
+                "ZipBundles",
+            ]),
+        .executableTarget(
+            name: "pkcs12-benchmark", dependencies: ["KeyShareConsumer", "OpenSSL", "ZipBundles"]),
         .executableTarget(
             name: "keychain-benchmark",
             dependencies: [
                 "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL", "ProviderConnection",
+            ]),
+        .executableTarget(
+            name: "nio-echo",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
     ]
 )

@@ -72,13 +72,13 @@ class Device:
         items = json.loads(self.provider("list", "--json"))["items"]
         return [item["identifier"] for item in items if item["kind"] == "pkcs12"]
 
-    def serve(self, *arguments, prefix=()):
+    def serve(self, *arguments, prefix=(), **extra):
         """Starts the provider; gives the seconds until it answers."""
         begun = time.monotonic()
         with open(self.log, "ab") as log:
             self.server = subprocess.Popen(
                 [*prefix, os.path.join(BIN, "keyshare-provider"), "serve", *arguments],
-                env=self.environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                env=self.environment(**extra), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         while True:
             try:
                 keyshare_client.Client(self.socket).socket.close()

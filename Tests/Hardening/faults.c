@@ -1,46 +1,45 @@
 // Makes a chosen system call on the device's files fail, for scripts/hardening; preloaded into a command.
 //
-//   FAULT_FOLDER  calls on files below this folder count, and no others
-//   FAULT_CALL    the one that fails, counted from 1; 0 counts only
-//   FAULT_KIND    EIO, ENOSPC, EMFILE, or short: half of the bytes are written
-//   FAULT_NOSYNC  set: nothing is ever brought to disk (the power cut's control)
-//   FAULT_COUNT   a file that gets the number of calls at the end
+//   FAULT_FOLDER   calls on files below this folder count, and no others
+//   FAULT_CONTROL  a file of three 64-bit numbers, shared with whoever runs the command: how many calls there
+//                  were, the one that fails (counted from 1; 0 for none), and how it fails: 0 EIO, 1 ENOSPC,
+//                  2 EMFILE, 3 short, which reads or writes half of the bytes
+//   FAULT_NOSYNC   set: nothing is ever brought to disk (the power cut's control)
+//
+// A call counts for the failures that it can have: there is no full disk for one that reads.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static atomic_long calls;
-static long chosen;
-static int error_number, is_short, no_sync;
+enum kind { IO, FULL, DESCRIPTORS, SHORT };
+enum { READS = 1 << IO | 1 << SHORT, WRITES = 1 << IO | 1 << FULL | 1 << SHORT, CHANGES = 1 << IO | 1 << FULL,
+    OPENS = 1 << IO | 1 << DESCRIPTORS };
+
+static struct control {
+    _Atomic int64_t calls, chosen, kind;
+} none, *control = &none;
+static int no_sync;
 static char folder[4096];
-static const char *count_path;
 
 __attribute__((constructor)) static void begin(void) {
-    const char *kind = getenv("FAULT_KIND"), *call = getenv("FAULT_CALL"), *path = getenv("FAULT_FOLDER");
-    chosen = call ? atol(call) : 0;
+    const char *path = getenv("FAULT_FOLDER"), *shared = getenv("FAULT_CONTROL");
     no_sync = getenv("FAULT_NOSYNC") != NULL;
-    count_path = getenv("FAULT_COUNT");
     if (path) strncpy(folder, path, sizeof folder - 1);
-    if (!kind) kind = "EIO";
-    is_short = strcmp(kind, "short") == 0;
-    error_number = !strcmp(kind, "ENOSPC") ? ENOSPC : !strcmp(kind, "EMFILE") ? EMFILE : EIO;
-}
-
-__attribute__((destructor)) static void end(void) {
-    if (!count_path) return;
-    FILE *file = fopen(count_path, "w");
-    if (file) {
-        fprintf(file, "%ld\n", (long)calls);
-        fclose(file);
-    }
+    int descriptor = shared ? open(shared, O_RDWR | O_CLOEXEC) : -1;
+    if (descriptor < 0) return;
+    void *memory = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory != MAP_FAILED) control = memory;
+    close(descriptor);
 }
 
 static int is_ours(const char *path) {
@@ -56,38 +55,48 @@ static int is_our_descriptor(int descriptor) {
     return is_ours(path);
 }
 
-// Whether this call is the one; counts it.
-static int strikes(int ours) { return ours && ++calls == chosen; }
+// The error that this call has, 0 for none, -1 for half of its bytes; counts it.
+static int strike(int ours, int kinds) {
+    if (!ours || !(kinds & 1 << control->kind) || ++control->calls != control->chosen) return 0;
+    switch (control->kind) {
+    case FULL: return ENOSPC;
+    case DESCRIPTORS: return EMFILE;
+    case SHORT: return -1;
+    default: return EIO;
+    }
+}
 
 #define REAL(name) \
     static __typeof__(&name) real; \
     if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-#define WRITER(name, parameters, ...) \
+#define FAIL(ours, kinds) \
+    int error = strike(ours, kinds); \
+    if (error > 0) { \
+        errno = error; \
+        return -1; \
+    }
+
+#define MOVER(name, kinds, parameters, ...) \
     ssize_t name parameters { \
         REAL(name); \
-        if (strikes(is_our_descriptor(descriptor))) { \
-            if (!is_short) { \
-                errno = error_number; \
-                return -1; \
-            } \
-            if (count > 1) count /= 2; \
-        } \
+        FAIL(is_our_descriptor(descriptor), kinds) \
+        if (error < 0 && count > 1) count /= 2; \
         return real(__VA_ARGS__); \
     }
 
-WRITER(write, (int descriptor, const void *bytes, size_t count), descriptor, bytes, count)
-WRITER(pwrite, (int descriptor, const void *bytes, size_t count, off_t offset), descriptor, bytes, count, offset)
-WRITER(pwrite64, (int descriptor, const void *bytes, size_t count, off64_t offset), descriptor, bytes, count, offset)
+MOVER(read, READS, (int descriptor, void *bytes, size_t count), descriptor, bytes, count)
+MOVER(pread, READS, (int descriptor, void *bytes, size_t count, off_t offset), descriptor, bytes, count, offset)
+MOVER(pread64, READS, (int descriptor, void *bytes, size_t count, off64_t offset), descriptor, bytes, count, offset)
+MOVER(write, WRITES, (int descriptor, const void *bytes, size_t count), descriptor, bytes, count)
+MOVER(pwrite, WRITES, (int descriptor, const void *bytes, size_t count, off_t offset), descriptor, bytes, count, offset)
+MOVER(pwrite64, WRITES, (int descriptor, const void *bytes, size_t count, off64_t offset), descriptor, bytes, count, offset)
 
 #define PLAIN(name, parameters, is_sync, ...) \
     int name parameters { \
         REAL(name); \
         if (is_sync && no_sync && is_our_descriptor(descriptor)) return 0; \
-        if (!is_short && strikes(is_our_descriptor(descriptor))) { \
-            errno = error_number; \
-            return -1; \
-        } \
+        FAIL(is_our_descriptor(descriptor), CHANGES) \
         return real(__VA_ARGS__); \
     }
 
@@ -103,10 +112,7 @@ PLAIN(ftruncate64, (int descriptor, off64_t length), 0, descriptor, length)
         va_start(list, flags); \
         mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0; \
         va_end(list); \
-        if (!is_short && strikes(is_ours(path))) { \
-            errno = error_number; \
-            return -1; \
-        } \
+        FAIL(is_ours(path), flags & O_CREAT ? OPENS | CHANGES : OPENS) \
         return real(path, flags, mode); \
     }
 
@@ -115,9 +121,6 @@ OPENER(open64)
 
 int rename(const char *from, const char *to) {
     REAL(rename);
-    if (!is_short && strikes(is_ours(from))) {
-        errno = error_number;
-        return -1;
-    }
+    FAIL(is_ours(from), CHANGES)
     return real(from, to);
 }

@@ -1,15 +1,19 @@
 """The key chain under kill, power cut, failing calls and many writers."""
+import mmap
 import os
 import random
 import re
 import shutil
 import signal
+import sqlite3
+import struct
 import subprocess
 import tempfile
 import threading
 import time
 
-from common import SOUND_CODES, Device, Missed, Skip, files_of, label_of, need, swift_tests
+from common import (
+    SOUND_CODES, Device, Missed, Skip, files_of, keyshare_client, label_of, need, swift_tests)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -175,12 +179,51 @@ def build_shim(folder):
     return path
 
 
+class Faults:
+    """What faults.c is told, and how many calls it has seen since."""
+    KINDS = ["EIO", "ENOSPC", "EMFILE", "short"]
+
+    def __init__(self, device):
+        self.path = os.path.join(device.scratch, "control")
+        with open(self.path, "wb") as file:
+            file.write(bytes(24))
+        with open(self.path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 24)
+        self.environment = {
+            "LD_PRELOAD": build_shim(device.scratch), "FAULT_FOLDER": device.path, "FAULT_CONTROL": self.path}
+
+    def arm(self, kind, call):
+        self.memory[:] = struct.pack("=qqq", 0, call, self.KINDS.index(kind))
+
+    def disarm(self):
+        """Lets every call through again; how many there were."""
+        calls = struct.unpack("=qqq", self.memory[:])[0]
+        self.memory[8:16] = bytes(8)
+        return calls
+
+    def each(self, full, attempt, prepare=lambda: None):
+        """Makes every call fail in turn, of each kind, until there are no more calls; how many failed.
+
+        A quick run tries the first ones and some of the rest."""
+        tried = 0
+        for kind in self.KINDS:
+            call = 1
+            while True:
+                prepare()
+                self.arm(kind, call)
+                seen = attempt(f"{kind} at call {call}")
+                if seen < call:
+                    break
+                tried += 1
+                call += 1 if full or call < 3 else max(1, (seen - call) // 3)
+        return tried
+
+
 def failing_calls(full):
-    """Every k-th call on the device's files fails in turn; each run is of a device as it was before."""
-    kinds = ["EIO", "ENOSPC", "EMFILE", "short"]
-    tried, hidden = 0, 0
+    """Every k-th call on the device's files fails in turn: of a command that imports, of a provider that
+    starts, and of one that serves lists, files and passwords from a key chain that changes."""
     with Device() as device:
-        shim = build_shim(device.scratch)
+        faults = Faults(device)
         paths, password = files_of(device.scratch, device, 3)
         need(import_of(device, paths[0], password).wait() == 0, "an import failed")
         pristine = os.path.join(device.scratch, "pristine")
@@ -190,35 +233,69 @@ def failing_calls(full):
             shutil.rmtree(device.path)
             shutil.copytree(pristine, device.path)
 
-        def attempt(kind, call):
-            fresh()
-            count = os.path.join(device.scratch, "count")
-            run = device.run(
-                "keyshare-provider", "import", paths[1], "--password-file", password, LD_PRELOAD=shim,
-                FAULT_FOLDER=device.path, FAULT_KIND=kind, FAULT_CALL=str(call), FAULT_COUNT=count)
-            with open(count) as file:
-                return run, int(file.read())
+        survived = {"import": 0, "start": 0, "serve": 0}
 
-        _, total = attempt("EIO", 0)
-        need(total > 10, f"the shim sees only {total} calls")
-        for kind in kinds:
-            step = 1 if full else max(1, total // 12)
-            call = 1
-            while True:
-                run, seen = attempt(kind, call)
-                if seen < call:
-                    break
-                tried += 1
-                place = f"{kind} at call {call}"
-                need(run.returncode in SOUND_CODES, f"{place}: exit {run.returncode}: {run.stderr.strip()}")
-                hidden += run.returncode == 0
-                labels = set(device.labels())
-                need(label_of(paths[0]) in labels, f"{place}: an earlier write was lost")
-                need(run.returncode != 0 or label_of(paths[1]) in labels, f"{place}: acknowledged and lost")
-                device.provider("check")
-                need(import_of(device, paths[2], password).wait() == 0, f"{place}: does not work after")
-                call += step
-    return f"{tried} failed calls, {hidden} survived, the others a typed error; works after each"
+        def imports(place):
+            fresh()
+            run = device.run(
+                "keyshare-provider", "import", paths[1], "--password-file", password, **faults.environment)
+            seen = faults.disarm()
+            need(run.returncode in SOUND_CODES, f"{place}: exit {run.returncode}: {run.stderr.strip()}")
+            survived["import"] += run.returncode == 0
+            labels = set(device.labels())
+            need(label_of(paths[0]) in labels, f"{place}: an earlier write was lost")
+            need(run.returncode != 0 or label_of(paths[1]) in labels, f"{place}: acknowledged and lost")
+            device.provider("check")
+            need(import_of(device, paths[2], password).wait() == 0, f"{place}: does not work after")
+            return seen
+
+        def starts(place):
+            fresh()
+            try:
+                device.serve("--quiet", **faults.environment)
+            except Missed:
+                status = device.server.poll()
+                need(status in SOUND_CODES and status != 0, f"{place}: the provider ended with {status}")
+                device.server = None
+            seen = faults.disarm()
+            if device.server:
+                survived["start"] += 1
+                device.client().fetch(label_of(paths[0]))
+                need(device.stop() == 0, f"{place}: the provider did not stop cleanly")
+            device.provider("check")
+            return seen
+
+        tried = {"import": faults.each(full, imports), "start": faults.each(full, starts)}
+        fresh()
+        faults.arm("EIO", 0)
+        device.serve("--quiet", **faults.environment)
+        client = device.client()
+        # Without it each connection would only ask what is in memory.
+        database = sqlite3.connect(os.path.join(device.path, "keychain", "keychain.sqlite"), isolation_level=None)
+
+        def change():
+            database.execute("UPDATE change SET count = count + 1")
+
+        def serves(place):
+            try:
+                labels = [item["identifier"] for item in client.items()]
+                need(label_of(paths[0]) in labels, f"{place}: an item is missing from the list")
+                client.fetch(label_of(paths[0]))
+                survived["serve"] += 1
+            except keyshare_client.Failure:
+                pass
+            seen = faults.disarm()
+            device.need_alive()
+            client.fetch(label_of(paths[0]))
+            return seen
+
+        tried["serve"] = faults.each(full, serves, change)
+        database.close()
+        need(tried["serve"] > 4, f"the shim sees only {tried['serve']} calls of a provider that serves")
+        need(device.stop() == 0, "the provider did not stop cleanly")
+        device.provider("check")
+    words = ", ".join(f"{tried[name]} of {name} ({survived[name]} survived)" for name in tried)
+    return f"failed calls: {words}; else a typed error, and works after each"
 
 
 def many_writers(full):
