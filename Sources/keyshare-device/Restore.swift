@@ -20,10 +20,16 @@ struct Restore: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
+        // Opening it would make one.
         guard Device.isThere(folder: source) else {
-            throw CommandFailure(.noSuchItem, "there is no device in \(source)")
+            throw CommandFailure(.noSuchItem, "there is no device with a key chain in \(source)")
         }
-        let result = try device.openDevice().restoreKeychain(from: Device(folder: source))
+        let (target, source) = (try device.openDevice(), try Device(folder: source))
+        guard source != target else {
+            throw CommandFailure(
+                .usage, "\(source.folder) is the device itself", hint: "name another with --device")
+        }
+        let result = try target.restoreKeychain(from: source)
         if output.json {
             try output.console.document(["restored": result.restored, "left": result.left])
         } else {

@@ -156,6 +156,7 @@ struct DeviceCommandTests {
         #expect(run.status == 0)
         #expect(try run.json()["restored"] as? Int == 0)
         #expect(try run.json()["left"] as? Int ?? 0 > 1)
+        #expect(try await simulation.device("restore", simulation.device).status == 64)
         try await simulation.device("lock")
         let locked = try await simulation.device("restore", simulation.device, "--device", new)
         #expect(locked.status == 10 && locked.errors.contains("hint: unlock both devices"))

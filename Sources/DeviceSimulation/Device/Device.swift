@@ -64,7 +64,8 @@ package struct Device: Sendable, Hashable {
         else {
             throw DeviceError(
                 .socketPathTooLong, path: path,
-                "the socket's path has \(path.utf8.count) bytes, more than \(Self.longestSocketPath)")
+                "the socket's path has \(path.utf8.count) bytes, more than \(Self.longestSocketPath)",
+                hint: "give the device a shorter path, or set XDG_RUNTIME_DIR")
         }
         try Folder.make(shortened.folder)
         return shortened.folder + "/" + shortened.name
@@ -100,7 +101,7 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
-    /// Whether a device was made in `folder`.
+    /// Whether there is a device with a key chain in `folder`.
     package static func isThere(folder: String) -> Bool {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
