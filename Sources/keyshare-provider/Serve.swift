@@ -78,6 +78,7 @@ struct Serve: AsyncParsableCommand {
         // A connection is a descriptor, and the usual limit is far below what the server has room for.
         ProviderServer.raiseDescriptorLimit()
         let device = try device.openDevice()
+        try device.clearUnfinished(now: Date())
         let store = try ProviderStore(device)
         let problems = try store.quickCheck()
         guard problems.isEmpty else {

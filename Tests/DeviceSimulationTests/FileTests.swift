@@ -27,6 +27,33 @@ struct AtomicFileTests {
         #expect(try scratch.names(scratch.folder) == ["file"])
     }
 
+    @Test("What killed writers left half done is removed once nobody can be writing it, and nothing else is")
+    func unfinished() throws {
+        let device = try scratch.device()
+        let folder = try device.keychainFolder()
+        let now = Date()
+        func make(_ name: String, age: Double) throws {
+            try Data([1]).write(to: URL(fileURLWithPath: name))
+            try FileManager.default.setAttributes([.modificationDate: now - age], ofItemAtPath: name)
+        }
+        for name in [".17.tmp", ".x.tmp", "17.tmp", ".17", ".tmp", "state"] {
+            try make(folder + "/" + name, age: 7_200)
+        }
+        try make(device.folder + "/.18.tmp", age: 3_601)
+        try make(device.folder + "/.19.tmp", age: 3_599)
+        #expect(try device.clearUnfinished(now: now) == 2)
+        #expect(try device.clearUnfinished(now: now) == 0)
+        #expect(try scratch.names(folder) == [".17", ".tmp", ".x.tmp", "17.tmp", "state"])
+        #expect(try scratch.names(device.folder) == [".19.tmp", "keychain"])
+        // What a writer leaves has such a name.
+        #expect(throws: DeviceError.self) {
+            try AtomicFile.write(to: folder + "/file", replacing: true) { path in
+                #expect(AtomicFile.isTemporary(URL(fileURLWithPath: path).lastPathComponent))
+                throw DeviceError(.damagedFile, path: path, "")
+            }
+        }
+    }
+
     @Test("A link is replaced, what it points to stays")
     func link() throws {
         try AtomicFile.write([1], to: scratch.path("target"))

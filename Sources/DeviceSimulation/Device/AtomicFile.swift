@@ -63,6 +63,11 @@ package enum AtomicFile {
         try Folder.synchronize(Folder.parent(of: path))
     }
 
+    /// Whether a file of this name is one that was to be given another when it is whole.
+    static func isTemporary(_ name: String) -> Bool {
+        name.hasPrefix(".") && name.hasSuffix(".tmp") && UInt64(name.dropFirst().dropLast(4)) != nil
+    }
+
     private static func makeTemporary(
         for path: String
     ) throws(DeviceError) -> (descriptor: CInt, path: String) {
