@@ -135,7 +135,10 @@ def cut_once(scratch, paths, password, shim):
 
             writer = threading.Thread(target=load)
             writer.start()
-            time.sleep(rng.uniform(0.2, 0.8))
+            # A cut before the first write is acknowledged could lose nothing.
+            while not acknowledged and writer.is_alive():
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0, 0.6))
             # The copy takes a while, and a file system that went on meanwhile would be in none of its states.
             with starting:
                 ended.set()

@@ -133,13 +133,28 @@ struct WireTests {
         #expect(untouched == ByteBuffer(string: "before"))
     }
 
-    @Test("A text longer than its length field can say is refused")
-    func longText() {
+    @Test("A text, a password or a list longer than its length field can say is refused")
+    func longFields() {
         var buffer = ByteBuffer()
-        #expect(throws: ProviderFailure(.refused, "")) {
-            try ProviderReply.services([String(repeating: "x", count: 65_536)]).encode(id: 1, into: &buffer)
+        let replies: [ProviderReply] = [
+            .services([String(repeating: "x", count: 65_536)]),
+            .services(Array(repeating: "", count: 65_536)),
+            .password(SecretBytes([UInt8](repeating: 7, count: 65_536))),
+        ]
+        for reply in replies {
+            #expect(throws: ProviderFailure(.refused, "")) { try reply.encode(id: 1, into: &buffer) }
+            #expect(buffer.readableBytes == 0)
         }
-        #expect(buffer.readableBytes == 0)
+    }
+
+    @Test("A trait of an identity that nobody knows is malformed")
+    func unknownTrait() throws {
+        var bytes = try WireSamples.bytes(
+            .facts(IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)))
+        #expect(decodes(0x8B, Array(bytes[9...])))
+        // The last identity's traits, before the flag of the cursor.
+        bytes[bytes.count - 2] |= 0x10
+        #expect(!decodes(0x8B, Array(bytes[9...])))
     }
 
     @Test("The longest chunk fits a reply")
