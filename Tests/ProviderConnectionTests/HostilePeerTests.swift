@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import KeySharing
 import ProviderConnection
+import Synchronization
 import Testing
 
 @Suite("Hostile peers")
@@ -250,6 +251,10 @@ enum StrangerProcess {
             && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
+    /// Foundation never lets go of what belongs to a process that ran. Kept here it can be reached, and is no
+    /// leak to the address sanitizer.
+    private static let kept = Mutex<[Process]>([])
+
     private static let setpriv = "/usr/bin/setpriv"
     private static let perl = "/usr/bin/perl"
 
@@ -266,6 +271,7 @@ enum StrangerProcess {
             print "connected, $n bytes";
             """
         let process = Process()
+        kept.withLock { $0.append(process) }
         process.executableURL = URL(filePath: setpriv)
         process.arguments = [
             "--reuid=\(user)", "--clear-groups", "--inh-caps=-all", perl, "-e", script, path, hello,

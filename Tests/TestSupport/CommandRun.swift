@@ -1,5 +1,6 @@
 package import Foundation
 internal import Glibc
+internal import Synchronization
 
 /// The built commands, beside the test runner.
 package enum BuiltCommand: String, Sendable, CaseIterable {
@@ -38,6 +39,10 @@ package struct CommandRun: Sendable {
 
 /// A built command running for a test. Its output goes to files, so that no pipe can fill.
 package final class RunningCommand {
+    /// Foundation never lets go of what belongs to a process that ran. Kept here it can be reached, and is no
+    /// leak to the address sanitizer.
+    private static let kept = Mutex<[Process]>([])
+
     private let process = Process()
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
@@ -73,6 +78,7 @@ package final class RunningCommand {
         defer { handles.forEach { try? $0?.close() } }
         // Waiting must not hold one of the few threads that every test shares.
         process.terminationHandler = { [end] _ in end.continuation.finish() }
+        Self.kept.withLock { [process] in $0.append(process) }
         try process.run()
     }
 
