@@ -124,6 +124,7 @@ let package = Package(
         .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "ZipBundles"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes", "UTTypes"]),
         .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "OpenSSL"]),
+        .testTarget(name: "CommandSupportTests", dependencies: ["CommandSupport"]),
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [

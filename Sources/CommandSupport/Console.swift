@@ -15,7 +15,7 @@ package struct Console: Sendable {
     package let verbosity: Verbosity
     /// Whether text may be coloured: standard output is a terminal and `NO_COLOR` is not set.
     package let hasColor: Bool
-    /// Whether progress may be shown: both outputs are terminals, and nobody asked to be quiet.
+    /// Whether progress may be shown: both outputs are terminals, and nobody asked for JSON or to be quiet.
     package let hasProgress: Bool
 
     package init(isJSON: Bool, verbosity: Verbosity, environment: [String: String]) {
@@ -24,7 +24,8 @@ package struct Console: Sendable {
         let plain = !(environment["NO_COLOR"] ?? "").isEmpty
         hasColor = !plain && isatty(STDOUT_FILENO) == 1
         hasProgress =
-            !plain && verbosity > .quiet && isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+            !plain && !isJSON && verbosity > .quiet && isatty(STDERR_FILENO) == 1
+            && isatty(STDOUT_FILENO) == 1
     }
 
     /// Writes a line of data.
@@ -73,6 +74,13 @@ package struct Console: Sendable {
     /// Tells a detail that only `--verbose` shows.
     package func detail(_ line: String) {
         if verbosity >= .verbose { Self.standardError(line) }
+    }
+
+    /// The terminal's width, of standard error; eighty where it does not say.
+    var columns: Int {
+        var size = winsize()
+        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
     }
 
     /// A status line that is overwritten by the next one; nothing where progress is off.

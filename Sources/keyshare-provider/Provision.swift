@@ -94,24 +94,21 @@ struct Provision: AsyncParsableCommand {
     ) async throws -> Provisioner.Outcome {
         let run = try ScenarioRun(
             scenario, in: store, seed: seeding.seed, at: clock.at, locations: contents.locations)
-        let total = try run.count()
-        defer { console.progress(nil) }
-        return try await Provisioner(store).run(run) { done in
-            console.progress("\(done) of \(total) identities")
-        }
+        var bar = ProgressBar(console, "identities", total: try run.count())
+        defer { bar.clear() }
+        return try await Provisioner(store).run(run) { bar.show($0) }
     }
 
     private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
+        let runs = try runs(in: store)
+        var bar = ProgressBar(
+            console, "identities", total: try runs.reduce(0) { $0 + (try $1.request.identityCount()) })
+        defer { bar.clear() }
         var outcome = Provisioner.Outcome()
-        for run in try runs(in: store) {
-            let total =
-                run.request.personCount / (run.request.shard?.count ?? 1) * (try run.request.slotCount())
-            let made = try await Provisioner(store).run(run) { done in
-                console.progress("\(outcome.count + outcome.skipped + done) of \(total) identities")
-            }
-            outcome.add(made)
+        for run in runs {
+            let before = outcome.count + outcome.skipped
+            outcome.add(try await Provisioner(store).run(run) { bar.show(before + $0) })
         }
-        console.progress(nil)
         return outcome
     }
 

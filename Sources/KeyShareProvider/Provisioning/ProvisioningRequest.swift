@@ -114,6 +114,16 @@ extension ProvisioningRequest {
     /// - Throws: `noSuchProfile`, `typeNotInProfile`.
     package func slotCount() throws(ProvisioningError) -> Int { try slots().count }
 
+    /// How many certificates this shard makes.
+    ///
+    /// - Throws: as `slotCount`.
+    package func identityCount() throws(ProvisioningError) -> Int {
+        let first = (shard?.number ?? 1) - 1
+        let step = shard?.count ?? 1
+        let persons = first < personCount ? (personCount - first + step - 1) / step : 0
+        return persons * (try slotCount())
+    }
+
     /// What each person gets, in order: set by set.
     ///
     /// - Throws: `noSuchProfile`, `typeNotInProfile`.

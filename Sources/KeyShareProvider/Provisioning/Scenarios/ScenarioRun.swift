@@ -42,7 +42,8 @@ package struct ScenarioRun: Sendable {
     package func count() throws(ProvisioningError) -> Int {
         var count = 0
         for (entry, request) in zip(persons, requests) {
-            count += entry.count * (try request.slotCount() + entry.faults.count)
+            if !request.sets.isEmpty { count += try request.identityCount() }
+            count += entry.count * entry.faults.count
         }
         return count
     }

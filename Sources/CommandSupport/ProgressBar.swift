@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// How far something long has come: a bar on the terminal with numbers, rate and time left.
+///
+/// Nothing where the console shows no progress. Ends with ``clear()``, after which nothing of it is left.
+package struct ProgressBar {
+    private let console: Console
+    private let noun: String
+    private let total: Int
+    private let now: () -> ContinuousClock.Instant
+    /// When and where the work was first seen; what was there before says nothing about its rate.
+    private var start: (done: Int, time: ContinuousClock.Instant)?
+    private var drawn: ContinuousClock.Instant?
+
+    /// A bar for `total` of something.
+    ///
+    /// - Parameters:
+    ///   - noun: what is counted, in the plural.
+    ///   - now: the clock; its reading must not go back.
+    package init(
+        _ console: Console, _ noun: String, total: Int,
+        now: @escaping () -> ContinuousClock.Instant = { ContinuousClock.now }
+    ) {
+        self.console = console
+        self.noun = noun
+        self.total = total
+        self.now = now
+    }
+
+    /// Shows that so many are done; ten times a second at most.
+    package mutating func show(_ done: Int) {
+        guard console.hasProgress, let line = line(done) else { return }
+        console.progress(line)
+    }
+
+    /// Takes the bar away.
+    package func clear() {
+        console.progress(nil)
+    }
+
+    /// The line to draw now; nil where the last one is too fresh to be replaced.
+    mutating func line(_ done: Int) -> String? {
+        let time = now()
+        if let drawn, time - drawn < Self.interval { return nil }
+        drawn = time
+        let start = start ?? (done, time)
+        self.start = start
+        let elapsed = (time - start.time) / .seconds(1)
+        let rate = elapsed > 0 ? Double(done - start.done) / elapsed : 0
+        return Self.line(done, of: total, noun, rate: rate, columns: console.columns)
+    }
+
+    /// A bar as wide as there is room for, with what it stands for.
+    ///
+    /// - Parameters:
+    ///   - rate: so many a second; zero where it is not known yet.
+    ///   - columns: the terminal's width.
+    static func line(_ done: Int, of total: Int, _ noun: String, rate: Double, columns: Int) -> String {
+        var text = "\(done.formatted(number)) of \(total.formatted(number)) \(noun)"
+        if rate > 0 {
+            let shown = rate < 10 ? String(format: "%.1f", rate) : Int(rate).formatted(number)
+            text += ", \(shown)/s, \(duration(Double(max(total - done, 0)) / rate)) left"
+        }
+        // The last column stays free: some terminals go on to the next line with it.
+        let room = min(columns - 1 - text.count - 3, widest)
+        guard room >= narrowest else { return String(text.prefix(max(columns - 1, 0))) }
+        let filled = total > 0 ? min(max(done, 0), total) * room / total : room
+        return "[" + String(repeating: "#", count: filled)
+            + String(repeating: "-", count: room - filled) + "] " + text
+    }
+
+    /// A time in its two largest units: `12 s`, `3 min 5 s`, `2 h 10 min`.
+    static func duration(_ seconds: Double) -> String {
+        let seconds = Int(min(seconds, 1e9).rounded(.up))
+        if seconds < 60 { return "\(seconds) s" }
+        if seconds < 3600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+    }
+
+    private static let interval = Duration.milliseconds(100)
+    private static let widest = 40
+    private static let narrowest = 10
+    private static let number = IntegerFormatStyle<Int>(locale: Locale(identifier: "en_US"))
+}
