@@ -61,9 +61,42 @@ package struct ProviderStore: Sendable {
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
     ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
-        let results = try keychain.add(identities) {
-            try NewIdentity($0.certificate, $0.privateKey, group: sharedGroup)
-        }
+        try add(identities) { try prepare($0.certificate, $0.privateKey) }
+    }
+
+    /// An identity in the form in which it is stored.
+    ///
+    /// To encode a key takes longer than to store it, and several threads may do it at a time.
+    struct PreparedIdentity: Sendable {
+        let summary: IdentitySummary
+        fileprivate let identity: NewIdentity
+    }
+
+    /// Puts an identity into the form in which it is stored.
+    ///
+    /// - Throws: `OpenSSLError` where the key cannot be written.
+    func prepare(_ certificate: Certificate, _ privateKey: PrivateKey) throws(OpenSSLError)
+        -> PreparedIdentity
+    {
+        let summary = IdentitySummary(certificate)
+        return PreparedIdentity(
+            summary: summary,
+            identity: try NewIdentity(certificate, privateKey, tag: summary.tag, group: sharedGroup))
+    }
+
+    /// Adds prepared identities in one transaction.
+    ///
+    /// - Throws: as for others.
+    func add(
+        _ identities: [PreparedIdentity]
+    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+        try add(identities) { $0 }
+    }
+
+    private func add<Source>(
+        _ sources: [Source], as prepared: (Source) throws -> PreparedIdentity
+    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+        let results = try keychain.add(sources) { try prepared($0).identity }
         if results.contains(where: { (try? $0.get()) == .added }) { tellOfChange() }
         return results
     }
@@ -158,9 +191,9 @@ extension ProviderStore {
     package func add(_ authority: TestAuthority) throws {
         let identities = try TestAuthorityRole.allCases.map { role in
             let issuer = authority[role]
-            var identity = try NewIdentity(issuer.certificate, issuer.privateKey, group: App.authorityGroup)
-            identity.applicationTag = Array(role.rawValue.utf8)
-            return identity
+            return try NewIdentity(
+                issuer.certificate, issuer.privateKey, tag: Array(role.rawValue.utf8),
+                group: App.authorityGroup)
         }
         for result in try keychain.add(identities) { _ = try result.get() }
     }
@@ -276,11 +309,12 @@ extension App {
 }
 
 extension NewIdentity {
-    fileprivate init(_ certificate: Certificate, _ privateKey: PrivateKey, group: String) throws(OpenSSLError)
-    {
+    fileprivate init(
+        _ certificate: Certificate, _ privateKey: PrivateKey, tag: [UInt8], group: String
+    ) throws(OpenSSLError) {
         self.init(
             label: certificate.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
-            applicationTag: IdentitySummary(certificate).tag, notBefore: certificate.notBefore,
+            applicationTag: tag, notBefore: certificate.notBefore,
             accessibility: ProviderStore.accessibility, accessGroup: group)
     }
 }

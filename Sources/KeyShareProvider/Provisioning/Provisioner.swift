@@ -56,20 +56,13 @@ package struct Provisioner: Sendable {
         let keys = keys ?? drawing
         let authority = try authority(for: request, slots, from: authorities ?? keys)
         let present = Set(try store.identities().map(\.serialNumber))
-        var outcome = Outcome()
-        var work = Work(request: request, slots: slots, drawing: drawing, keys: keys)
-        while true {
-            let batch = work.next(Self.batchSize, leavingOut: present)
-            outcome.skipped += batch.skipped
-            guard !batch.parts.isEmpty else { return outcome }
-            let identities = try await batch.parts.concurrentMap(width: width) { try $0.make(authority) }
-            for result in try store.add(identities) { _ = try result.get() }
-            outcome.count += identities.count
-            for identity in identities.prefix(max(kept - outcome.made.count, 0)) {
-                outcome.made.append(IdentitySummary(identity.certificate))
-            }
-            progress(outcome.count + outcome.skipped)
-        }
+        let work = Work(
+            request: request, slots: slots, drawing: drawing, keys: keys, present: present)
+        // A transaction costs little beside what is in it, and a kill loses no more than seconds.
+        let isQuick = slots.allSatisfy(\.algorithm.isEllipticCurve)
+        let production = Production(
+            store: store, authority: authority, width: width, batchSize: isQuick ? 512 : 32)
+        return try await production.run(work, keeping: kept, progress: progress)
     }
 
     /// Makes the identities of a run.
@@ -84,8 +77,6 @@ package struct Provisioner: Sendable {
         return outcome
     }
 
-    /// Large enough that a transaction costs little, small enough that a kill loses seconds.
-    static let batchSize = 64
     /// How many summaries an outcome holds at most.
     private static let mostKept = 1000
 
@@ -116,72 +107,5 @@ package struct Provisioner: Sendable {
             number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
         try store.add(authority)
         return authority
-    }
-}
-
-/// The identities of a request that are still to be made, in order.
-private struct Work {
-    let request: ProvisioningRequest
-    let slots: [ProvisioningSlot]
-    let drawing: RandomSource
-    let keys: RandomSource
-    private var persons: StrideTo<Int>.Iterator
-    private var current: (number: Int, person: TestPerson)?
-    private var slot = 0
-
-    init(request: ProvisioningRequest, slots: [ProvisioningSlot], drawing: RandomSource, keys: RandomSource) {
-        self.request = request
-        self.slots = slots
-        self.drawing = drawing
-        self.keys = keys
-        persons = request.personNumbers.makeIterator()
-    }
-
-    /// The next parts, so many at most, without those whose serial number is among `present`.
-    mutating func next(_ count: Int, leavingOut present: Set<String>) -> (parts: [Part], skipped: Int) {
-        var parts: [Part] = []
-        var skipped = 0
-        while parts.count < count {
-            if current == nil || slot == slots.count {
-                guard let number = persons.next() else { break }
-                current = (number, request.person(number, from: drawing))
-                slot = 0
-            }
-            guard let current else { break }
-            let name = "identity \(current.number).\(slot)"
-            let source = drawing.child(name)
-            var random = source.generator()
-            let part = Part(
-                plan: IdentityPlan(
-                    person: current.person, type: slots[slot].type, profile: slots[slot].profile,
-                    algorithm: slots[slot].algorithm, validity: slots[slot].validity,
-                    policyArc: slots[slot].policyArc, locations: request.locations),
-                drawing: source, keys: keys.child(name))
-            slot += 1
-            if present.contains(SerialNumber.random(using: &random).upperHex) {
-                skipped += 1
-            } else {
-                parts.append(part)
-            }
-        }
-        return (parts, skipped)
-    }
-
-    /// One identity to be made.
-    struct Part: Sendable {
-        let plan: IdentityPlan
-        let drawing: RandomSource
-        let keys: RandomSource
-
-        func make(_ authority: TestAuthority) throws -> (certificate: Certificate, privateKey: PrivateKey) {
-            var random = drawing.generator()
-            var plan = plan
-            plan.authorityNumber = authority.number
-            let template = try plan.template(using: &random)
-            let key = try PrivateKey.generate(plan.algorithm, seed: keys.child("key").seed)
-            let certificate = try authority[plan.issuer].issue(
-                template, to: key, seed: keys.child("signature").seed)
-            return (certificate, key)
-        }
     }
 }

@@ -24,6 +24,18 @@ struct IssuingTests {
         #expect(TestPKI.leafKey.matches(certificate))
     }
 
+    @Test("writes a key as OpenSSL does, whatever its kind and the form of its parameters")
+    func publicKeys() throws {
+        var keys = try KeyAlgorithm.allCases.map { try PrivateKey.generate($0) }
+        keys.append(try PrivateKey(pkcs8: SecretBytes(SampleKeys.explicitCurve)))
+        keys.append(try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8)))
+        for key in keys {
+            let certificate = try TestPKI.root.issue(TestPKI.template(), to: key)
+            #expect(certificate.publicKey == key.publicKey)
+            #expect(certificate.publicKey.spki.count > 30)
+        }
+    }
+
     @Test("writes the key identifiers it is told to")
     func keyIdentifiers() throws {
         let certificate = try TestPKI.leaf {

@@ -13,6 +13,20 @@ enum SampleKeys {
         var testDescription: String { "\(type)" }
     }
 
+    /// On P-256, its parameters spelt out in place of the curve's name.
+    static let explicitCurve = bytes(
+        "308201790201003082010306072a8648ce3d02013081f7020101302c06072a8648ce3d0101022100ffff"
+            + "ffff00000001000000000000000000000000ffffffffffffffffffffffff305b0420ffffffff00000001"
+            + "000000000000000000000000fffffffffffffffffffffffc04205ac635d8aa3a93e7b3ebbd55769886bc"
+            + "651d06b0cc53b0f63bce3c3e27d2604b031500c49d360886e704936a6678e1139d26b7819f7e90044104"
+            + "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c2964fe342e2fe1a7f9b8ee7"
+            + "eb4a7c0f9e162bce33576b315ececbb6406837bf51f5022100ffffffff00000000ffffffffffffffffbc"
+            + "e6faada7179e84f3b9cac2fc632551020101046d306b0201010420ad04f12126ea460ca3a02113b8854c"
+            + "9b8ff1a58ff1bd8a266487594b04dfe92aa144034200044c6dfd8180ac6094dec976c313c879a8f63477"
+            + "158f72305bb7d19cd67be6475fb91b9c2ff1c370732f98480aa50d1b9b30d7f5aeb404035b072f3fa43c"
+            + "321f04"
+    )
+
     static let all = [
         Sample(
             type: .ed25519, bits: 256,

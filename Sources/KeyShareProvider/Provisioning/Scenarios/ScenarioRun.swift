@@ -153,8 +153,9 @@ extension Provisioner {
             }
         }
         var outcome = Outcome()
-        for start in stride(from: 0, to: work.count, by: Self.batchSize) {
-            let batch = Array(work[start..<min(start + Self.batchSize, work.count)])
+        let batchSize = 64
+        for start in stride(from: 0, to: work.count, by: batchSize) {
+            let batch = Array(work[start..<min(start + batchSize, work.count)])
             for product in try await batch.concurrentMap(width: width, { try $0.specimen.make($0.shop) }) {
                 guard case .identities(let identities, let isRevoked) = product else { continue }
                 outcome.add(try add(identities))
