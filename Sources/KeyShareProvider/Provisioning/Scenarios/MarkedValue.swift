@@ -78,6 +78,10 @@ extension ScenarioProblem {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
+            guard !problem.contains("nesting") else {
+                self.init(at(mark), "this is nested too deeply")
+                return
+            }
             let during = context.map { ", \($0.text) that starts in line \($0.mark.line)" } ?? ""
             self.init(at(mark), "this is no YAML: \(problem)\(during)")
         case .duplicatedKeysInMapping(let keys, let context):
@@ -91,7 +95,7 @@ extension ScenarioProblem {
                 .init(line: max(before.count, 1), column: (before.last?.unicodeScalars.count ?? 0) + 1),
                 "this is no YAML: \(problem)")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
-            self.init(.init(line: 1, column: 1), "this is no YAML: it is nested too deeply")
+            self.init(.init(line: 1, column: 1), "this is no YAML: there is no memory for it")
         }
     }
 }

@@ -16,7 +16,10 @@ extension Scenario {
             ).error(in: source)
         }
         do throws(ScenarioProblem) {
-            try self.init(try MarkedValue(yaml: text), name: name)
+            // Some editors put a byte order mark in front, which is no part of the text.
+            let isMarked = text.unicodeScalars.first == "\u{FEFF}"
+            let unmarked = isMarked ? String(text.unicodeScalars.dropFirst()) : text
+            try self.init(try MarkedValue(yaml: unmarked), name: name)
         } catch {
             throw error.error(in: source)
         }
