@@ -28,6 +28,51 @@ struct ProvisionTests {
         #expect(Set(all).count == 2400)
     }
 
+    @Test("makes the same bytes from the same seed, in one run or in parts on other devices")
+    func seeded() async throws {
+        let request = [
+            "provision", "--seed", "7", "--at", "2026-01-01", "--key", "p256", "--count", "4",
+            "--generations", "1", "--types", "encryption,authentication",
+        ]
+        func device(_ name: String) -> [String] { ["--device", simulation.scratch.path(name)] }
+        for name in ["whole", "again"] {
+            #expect(try await RunningCommand(.provider, request + device(name)).finish().status == 0)
+        }
+        for part in 1...3 {
+            let shard = ["--shard", "\(part)/3"] + device("part\(part)")
+            #expect(try await RunningCommand(.provider, request + shard).finish().status == 0)
+        }
+        // In any order.
+        let parts = [2, 3, 1].map { simulation.scratch.path("part\($0)") }
+        #expect(
+            try await RunningCommand(.provider, ["merge"] + parts + device("merged")).finish().status == 0)
+
+        let whole = try await contents(of: "whole")
+        // Two identities of each person, and the authorities; none is empty, and no two are the same.
+        #expect(Set(whole).count == 9)
+        #expect(!whole.contains([]))
+        #expect(try await contents(of: "again") == whole)
+        #expect(try await contents(of: "merged") == whole)
+    }
+
+    /// The bytes of every identity's file on a device, by the file's name, and those of the authorities.
+    private func contents(of name: String) async throws -> [[UInt8]] {
+        let device = ["--device", simulation.scratch.path(name)]
+        let password = try simulation.write("password", as: "password")
+        let list = try await RunningCommand(.provider, ["list", "--json"] + device).finish()
+        let items = try #require(try list.json()["items"] as? [[String: Any]])
+        var files: [String: [UInt8]] = [:]
+        for item in items where item["kind"] as? String == "pkcs12" {
+            let file = try #require(item["filename"] as? String)
+            let options = ["--seed", "7", "--at", "2026-01-01", "--password-file", password]
+            let run = try await RunningCommand(.provider, ["export", file, "-o", "-"] + options + device)
+                .finish()
+            files[file] = [UInt8](run.output)
+        }
+        let trust = try await RunningCommand(.provider, ["trust"] + device).finish()
+        return files.sorted { $0.key < $1.key }.map(\.value) + [[UInt8](trust.output)]
+    }
+
     private func identities() async throws -> [String] {
         try await simulation.items().compactMap { item in
             item["kind"] as? String == "pkcs12" ? item["filename"] as? String : nil
