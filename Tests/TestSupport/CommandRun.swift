@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Foundation
 internal import Glibc
 internal import Synchronization
@@ -47,8 +48,15 @@ package final class RunningCommand {
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
 
-    /// Starts a command with nothing of the caller's environment but `PATH`, a sanitizer's
-    /// options and what is given.
+    /// What a command gets of the caller's environment: it is built under the same sanitizer as the test, and
+    /// lives at the same time.
+    private static let inherited: Set = [
+        "PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED",
+        "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
+    ]
+
+    /// Starts a command with nothing of the caller's environment but `PATH`, a sanitizer's options, a clock that
+    /// scripts/test-clock has set, and what is given.
     ///
     /// - Throws: where the binary cannot be started.
     package init(
@@ -61,11 +69,9 @@ package final class RunningCommand {
         }
         process.executableURL = URL(fileURLWithPath: command.path)
         process.arguments = arguments
-        let own = ProcessInfo.processInfo.environment
-        process.environment = ["PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": scratch.path]
-            // The commands are built under the same sanitizer as the test.
-            .merging(own.filter { ["TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].contains($0.key) }) { $1 }
-            .merging(environment) { $1 }
+        process.environment = ["PATH": "/usr/bin:/bin"]
+            .merging(ProcessInfo.processInfo.environment.filter { Self.inherited.contains($0.key) }) { $1 }
+            .merging(["HOME": scratch.path]) { $1 }.merging(environment) { $1 }
         let handles = [
             FileHandle(forReadingAtPath: scratch.path("input")),
             FileHandle(forWritingAtPath: scratch.path("output")),
@@ -134,7 +140,18 @@ package final class RunningCommand {
             guard isRunning else {
                 throw EndedEarly(errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
             }
-            try await Task.sleep(for: .milliseconds(2))
+            await Self.stepAside()
+        }
+    }
+
+    /// Gives way for a moment. Not by `Task.sleep`: with a clock that libfaketime has moved, that takes as long
+    /// as the clock was moved.
+    private static func stepAside() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                usleep(2_000)
+                continuation.resume()
+            }
         }
     }
 
