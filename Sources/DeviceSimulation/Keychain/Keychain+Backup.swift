@@ -20,7 +20,9 @@ extension Device {
     ///   chain fails, or an item of the source was altered.
     @discardableResult
     package func restoreKeychain(from source: Device) throws -> KeychainRestoration {
-        for device in [self, source] { try device.requireUnlocked() }
+        for device in [self, source] {
+            try device.requireUnlocked(hint: "unlock both devices")
+        }
         let backup = try KeychainStore(device: source, newMasterKey: MasterKey.random)
         let target = try KeychainStore(device: self, newMasterKey: MasterKey.random)
         return try backup.read { database in
@@ -134,9 +136,11 @@ extension Device {
         return key
     }
 
-    private func requireUnlocked() throws(DeviceError) {
-        guard try state().lock == .unlocked else {
-            throw DeviceError(.locked, path: folder, "the device is locked", hint: "unlock the device")
+    private func requireUnlocked(hint: String = "unlock the device") throws(DeviceError) {
+        let state = try state()
+        guard state.lock == .unlocked else {
+            throw DeviceError(
+                .locked, path: folder, "the device in \(folder) is \(state.words)", hint: hint)
         }
     }
 }
