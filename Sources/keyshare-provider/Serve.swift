@@ -122,13 +122,17 @@ struct Serve: AsyncParsableCommand {
                     provider.followDeviceState()
                 }),
         ]
+        var website: LoopbackServer?
         if let address {
             let responder = PKIResponder(store) { clock.now }
-            let website = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
-            console.note("the test PKI answers at http://\(website.address)")
-            services.append(.init(service: website))
+            let server = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
+            services.append(.init(service: server))
+            website = server
         }
-        services.append(.init(service: Announcement(console: console, path: server.path)))
+        services.append(
+            .init(
+                service: Announcement(
+                    console: console, path: server.path, pki: website.map { "http://\($0.address)" })))
         let group = ServiceGroup(
             configuration: .init(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint],
@@ -145,9 +149,15 @@ struct Serve: AsyncParsableCommand {
     private struct Announcement: Service {
         let console: Console
         let path: String
+        /// Where the test PKI answers; nil where it does not.
+        let pki: String?
 
         func run() async throws {
-            if console.isJSON { try console.document(["listening": path], onOneLine: true) }
+            if console.isJSON {
+                try console.document(
+                    ["listening": path].merging(pki.map { ["pki": $0] } ?? [:]) { $1 }, onOneLine: true)
+            }
+            if let pki { console.note("the test PKI answers at \(pki)") }
             console.note("listening on \(path)")
             try await gracefulShutdown()
         }

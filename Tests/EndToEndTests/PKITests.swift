@@ -101,6 +101,17 @@ struct PKITests {
         #expect(run.errors.contains("hint: "))
     }
 
+    @Test("says in JSON too where it answers")
+    func document() async throws {
+        let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0", "--json")
+        try await running.waitForOutput { $0.contains("\n") }
+        running.signal(SIGTERM)
+        let document = try await running.finish().json()
+        #expect(document["listening"] as? String == simulation.device + "/provider.sock")
+        let address = try #require(document["pki"] as? String)
+        #expect(address.wholeMatch(of: /http:\/\/127\.0\.0\.1:[1-9]\d*/) != nil)
+    }
+
     @Test("says that its port is taken")
     func taken() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
