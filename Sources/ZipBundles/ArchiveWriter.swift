@@ -34,10 +34,14 @@ private import Glibc
     /// Adds an entry, stored as it is unless it is to be compressed.
     mutating func add(_ name: String, _ bytes: [UInt8], isCompressed: Bool = false) throws(ZipError) {
         guard let handle = unsafe archive else { throw Self.failure }
-        // libzip reads the bytes when the archive is closed, and frees this copy then.
-        guard let copy = unsafe malloc(max(bytes.count, 1)) else { throw Self.failure }
-        unsafe bytes.withUnsafeBytes {
-            unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)
+        // libzip reads the bytes when the archive is closed, and frees this copy then; of none it takes no copy.
+        var copy: UnsafeMutableRawPointer?
+        if !bytes.isEmpty {
+            unsafe copy = malloc(bytes.count)
+            guard unsafe copy != nil else { throw Self.failure }
+            unsafe bytes.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)
+            }
         }
         guard let entry = unsafe zip_source_buffer(handle, copy, zip_uint64_t(bytes.count), 1) else {
             unsafe free(copy)

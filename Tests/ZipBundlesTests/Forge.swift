@@ -40,7 +40,8 @@ extension ArchivePatch {
         }
         unsafe zip_source_keep(source)
         for entry in entries {
-            guard let copy = unsafe malloc(max(entry.bytes.count, 1)) else { throw Failure.libzip("malloc") }
+            // Of no bytes libzip takes no copy, and frees none.
+            let copy = unsafe entry.bytes.isEmpty ? nil : malloc(entry.bytes.count)
             unsafe entry.bytes.withUnsafeBytes {
                 unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)
             }
