@@ -225,12 +225,14 @@ package final class Provider: ProviderService {
 
 extension ProviderFailure {
     /// What an error from below means for a consumer: refused where the device's state keeps the key chain
-    /// closed, and else a failure of the service.
+    /// closed, not available where an identity has gone since it was listed, and else a failure of the service.
     init(_ error: any Error, during what: String) {
-        if let error = error as? KeychainError, error.code == .interactionNotAllowed {
-            self.init(.refused, error.reason + (error.hint.map { "; " + $0 } ?? ""))
-        } else {
-            self.init(.serviceFailed, "\(what): \(error)")
+        switch (error as? KeychainError)?.code {
+        case .interactionNotAllowed?:
+            let error = error as? KeychainError
+            self.init(.refused, [error?.reason, error?.hint].compactMap { $0 }.joined(separator: "; "))
+        case .itemNotFound?: self.init(.notAvailable, "\(what): an identity has gone since it was listed")
+        default: self.init(.serviceFailed, "\(what): \(error)")
         }
     }
 }

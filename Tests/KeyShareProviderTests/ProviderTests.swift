@@ -64,6 +64,19 @@ struct ProviderTests {
         #expect(try await provider.content(of: "Unfiltered.zip") != zip)
     }
 
+    @Test("says of an identity that has gone since it was listed that it is not there, alone and in a zip")
+    func gone() async throws {
+        let made = try await provision([.signature], generations: 1)
+        let snapshot = try Catalogue(store, root: .all).snapshot()
+        _ = try store.removeAll()
+        let exporter = Exporter(store, profile: .modern)
+        for item in [ItemIdentifier.identity(label: made[0].label), .zip(.all)] {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await exporter.content(of: item, in: snapshot, password: SecretBytes(utf8: "p"), now: now)
+            }
+        }
+    }
+
     @Test("shows an empty zip for an empty selection")
     func emptyZip() async throws {
         let provider = try provider()
