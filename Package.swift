@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(
             name: "keyshare-provider",
             dependencies: [
-                "CLinux", "CommandSupport", "KeyShareProvider",
+                "CLinux", "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL",
+                "ProviderConnection",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -106,7 +107,8 @@ let package = Package(
         .executableTarget(
             name: "keyshare-consumer",
             dependencies: [
-                "CommandSupport", "KeyShareConsumer", "ZipBundles",
+                "CommandSupport", "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL",
+                "ProviderConnection", "UniformTypes", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
@@ -141,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: [
-                "Fixtures", "KeyShareProvider", "KeyShareConsumer", "TestSupport",
+                "DeviceSimulation", "Fixtures", "KeyShareConsumer", "KeyShareProvider", "KeySharing",
+                "OpenSSL", "ProviderConnection", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
