@@ -5,6 +5,7 @@
 //        connection-load --echo PATH
 // Prints the median and the 99th percentile in microseconds, and requests a second.
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static int compare(const void *left, const void *right) {
 }
 
 static _Noreturn void echo(const char *path) {
+    signal(SIGPIPE, SIG_IGN);
     struct sockaddr_un name = address(path);
     int listener = socket(AF_UNIX, SOCK_STREAM, 0), queue = epoll_create1(0);
     if (bind(listener, (void *)&name, sizeof name) || listen(listener, 128)) fail("listen");
@@ -90,11 +92,12 @@ static _Noreturn void echo(const char *path) {
                 continue;
             }
             int whole = receive(peer);
+            // A load that has had enough does not wait for its last answers.
+            if (whole > 0 && write(peer->descriptor, peer->bytes, peer->count) != (ssize_t)peer->count) whole = -1;
             if (whole < 0) {
                 close(peer->descriptor);
                 free(peer);
             } else if (whole) {
-                send_all(peer->descriptor, peer->bytes, peer->count);
                 peer->count = 0;
             }
         }
