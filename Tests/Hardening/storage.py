@@ -168,7 +168,7 @@ def stop(process):
             with open(f"/proc/{process.pid}/stat") as file:
                 if file.read().rpartition(")")[2].split()[0] in "TtZ":
                     return
-        except FileNotFoundError:  # It ended by itself in between.
+        except (FileNotFoundError, ProcessLookupError):  # It ended by itself in between.
             return
         time.sleep(0.001)
 
