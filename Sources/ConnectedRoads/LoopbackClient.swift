@@ -8,9 +8,6 @@ internal import OpenSSL
 ///
 /// Not by Foundation's session: that would go by whatever proxy the environment names.
 enum LoopbackClient {
-    static let header = "Authorization"
-    static let bearer = "Bearer "
-
     /// The greatest answer that is taken, in bytes.
     private static let limit = 2 << 20
     /// Longer than anybody on this machine takes.
@@ -25,7 +22,7 @@ enum LoopbackClient {
             response = try await ask(port, token)
         } catch let error as NIOConnectionError {
             throw RoadError(
-                .notRunning, "nobody listens at \(LoopbackServer.host):\(port) any more",
+                .notRunning, "nobody listens at \(OfferServer.host):\(port) any more",
                 hint: "send the credential again", cause: error)
         } catch {
             throw RoadError(.failed, "the sender at port \(port) does not answer: \(error)", cause: error)
@@ -54,11 +51,13 @@ enum LoopbackClient {
                         try pipeline.addHandler(AnswerHandler(answer))
                     }
                 }
-                .connect(host: LoopbackServer.host, port: port).get()
-            var headers: HTTPHeaders = ["Host": "\(LoopbackServer.host):\(port)", "Connection": "close"]
-            if let token, let text = token.text { headers.add(name: header, value: bearer + text) }
+                .connect(host: OfferServer.host, port: port).get()
+            var headers: HTTPHeaders = ["Host": "\(OfferServer.host):\(port)", "Connection": "close"]
+            if let token, let text = token.text {
+                headers.add(name: "Authorization", value: OneTimeOffer.scheme + text)
+            }
             let head = HTTPRequestHead(
-                version: .http1_1, method: .GET, uri: LoopbackServer.path, headers: headers)
+                version: .http1_1, method: .GET, uri: OneTimeOffer.path, headers: headers)
             let deadline = loop.scheduleTask(in: patience) { channel.close(promise: nil) }
             channel.write(HTTPClientRequestPart.head(head), promise: nil)
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)

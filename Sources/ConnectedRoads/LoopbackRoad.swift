@@ -14,11 +14,16 @@ package final class LoopbackRoad: Road {
     /// A token is used once.
     package let isForOneLook = true
     private let ends: RoadEnds
-    private let server = LoopbackServer()
+    private let offer: OneTimeOffer
+    private let server: OfferServer
 
     /// The road between `ends`.
-    package init(_ ends: RoadEnds) {
+    ///
+    /// - Parameter now: by what the minute of an offer is measured.
+    package init(_ ends: RoadEnds, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.ends = ends
+        offer = OneTimeOffer(now: now)
+        server = OfferServer(offer)
     }
 
     /// Listens, unless it does already, and opens the receiver by the URL; an earlier token is void.
@@ -29,7 +34,7 @@ package final class LoopbackRoad: Road {
             let sealed = try SealingKey(key).seal(credential.encoded, associatedData: Self.context)
             let port = try await server.port()
             try ends.device.open(Self.url(port: port, key: key), in: ends.receiver)
-            server.offer(sealed, token: Self.token(for: key))
+            offer.set(sealed, token: Self.token(for: key))
         } catch {
             throw RoadError(error)
         }
@@ -79,7 +84,7 @@ package final class LoopbackRoad: Road {
 
     /// The key stands in the fragment, which no client sends.
     private static func url(port: Int, key: SecretBytes) -> SecretBytes {
-        let start = Array("http://\(LoopbackServer.host):\(port)\(LoopbackServer.path)#".utf8)
+        let start = Array("http://\(OfferServer.host):\(port)\(OneTimeOffer.path)#".utf8)
         return unsafe SecretBytes(capacity: start.count + key.count) { buffer in
             unsafe buffer.copyBytes(from: start)
             unsafe key.withUnsafeBytes {
@@ -93,7 +98,7 @@ package final class LoopbackRoad: Road {
         unsafe url.withUnsafeBytes { bytes in
             guard let hash = unsafe bytes.firstIndex(of: UInt8(ascii: "#")),
                 let start = URLComponents(string: unsafe String(decoding: bytes[..<hash], as: UTF8.self)),
-                start.host == LoopbackServer.host, let port = start.port
+                start.host == OfferServer.host, let port = start.port
             else { return nil }
             let key = unsafe bytes[(hash + 1)...]
             return unsafe key.count == SealingKey.byteCount ? (port, SecretBytes(key)) : nil

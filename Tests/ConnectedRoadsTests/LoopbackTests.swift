@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import OpenSSL
+import Synchronization
 import TestSupport
 import Testing
 
@@ -13,12 +14,20 @@ struct LoopbackTests {
     private let scratch: ScratchFolder
     private let device: Device
     private let road: LoopbackRoad
+    private let clock = TestClock()
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     init() throws {
         scratch = try ScratchFolder()
         device = try Device(folder: scratch.path("device"))
-        road = LoopbackRoad(RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver))
+        road = LoopbackRoad(RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)) {
+            [clock] in clock.instant.withLock { $0 }
+        }
+    }
+
+    /// Stands still unless it is put forward.
+    private final class TestClock: Sendable {
+        let instant = Mutex(ContinuousClock.now)
     }
 
     private func credential(_ text: String) -> Credential {
@@ -35,6 +44,10 @@ struct LoopbackTests {
 
     /// The status line that a request gets.
     private func status(_ request: String, host: String = "127.0.0.1") async throws -> String {
+        String(try await reply(request, host: host).prefix { $0 != "\r\n" })
+    }
+
+    private func reply(_ request: String, host: String = "127.0.0.1") async throws -> String {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: host, port: port()) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -45,7 +58,7 @@ struct LoopbackTests {
             try await outbound.write(ByteBuffer(string: request))
             var answer = ByteBuffer()
             for try await bytes in inbound { answer.writeImmutableBuffer(bytes) }
-            return String(String(buffer: answer).prefix { $0 != "\r\n" })
+            return String(buffer: answer)
         }
     }
 
@@ -87,6 +100,42 @@ struct LoopbackTests {
         #expect(try await look() == credential("three"))
         await road.stop()
         await #expect(throws: RoadError(.notRunning, "")) { try await look() }
+    }
+
+    @Test("gives a minute for it, and knows no token after that, used or not")
+    func lateness() async throws {
+        for (seconds, isUsed) in [(59, false), (60, false), (60, true)] {
+            try await road.send(credential("one"), now: now)
+            if isUsed { _ = try await road.receive(by: Pair.receiver, now: now) { _ in true } }
+            clock.instant.withLock { $0 += .seconds(seconds) }
+            let look = { () async throws(RoadError) in
+                try await road.receive(by: Pair.receiver, now: now) { _ in true }
+            }
+            if seconds < 60 {
+                #expect(try await look() == credential("one"))
+            } else {
+                await #expect(throws: RoadError(.denied, "")) { try await look() }
+            }
+        }
+        await road.stop()
+    }
+
+    @Test("has no answer kept by caches, whatever it is")
+    func caches() async throws {
+        try await road.send(credential("one"), now: now)
+        let url = try #require(try device.openedURL(by: Pair.receiver))
+        let token = unsafe url.withUnsafeBytes { unsafe Digest.sha256(Array($0.suffix(32))).upperHex }
+        let proof = "Authorization: Bearer \(token)\r\n"
+        for (request, expected) in [
+            (get("/credential"), "401"), (get("/"), "404"), (get("/credential", proof), "200"),
+            (get("/credential", proof), "410"), (get("/credential", proof, method: "HEAD"), "405"),
+            (get("/credential", proof, method: "POST"), "405"), (get("/credential", method: "PUT"), "405"),
+        ] {
+            let reply = try await reply(request)
+            #expect(reply.hasPrefix("HTTP/1.1 \(expected) "), "\(request)")
+            #expect(reply.contains("\r\nCache-Control: no-store\r\n"), "\(request)")
+        }
+        await road.stop()
     }
 
     @Test("is another each time, and of this machine only")

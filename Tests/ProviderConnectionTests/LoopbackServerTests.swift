@@ -1,4 +1,5 @@
 import Logging
+import OpenSSL
 import ProviderConnection
 import TestSupport
 import Testing
@@ -46,6 +47,51 @@ struct LoopbackServerTests {
             let head = try #require(try await LoopbackPeer.ask("HEAD", "/x", port: port))
             #expect((head.body, head.fields["content-length"]) == ([], "8"))
         }
+    }
+
+    @Test("passes on what shows who asks, and prints nothing of it")
+    func authorization() async throws {
+        let answer = { @Sendable (query: HTTPQuery) async -> HTTPAnswer in
+            .text(query.authorization == SecretBytes(utf8: "Bearer x y") ? 200 : 401, "\(query)")
+        }
+        try await withServer(answer: answer) { port in
+            for (field, status) in [("authorization: Bearer x y\r\n", 200), ("", 401)] {
+                let peer = try LoopbackPeer(port: port)
+                await peer.send(Array("GET / HTTP/1.1\r\nHost: x\r\n\(field)\r\n".utf8))
+                let reply = try #require(LoopbackPeer.Reply(await peer.rest()))
+                #expect(reply.status == status)
+                #expect(!String(decoding: reply.body, as: UTF8.self).contains("x y"))
+            }
+        }
+    }
+
+    @Test("forbids caches to keep an answer that must not be, and no other")
+    func caching() async throws {
+        let answer = { @Sendable (query: HTTPQuery) async -> HTTPAnswer in
+            .text(200, "", mayBeStored: query.path == "/public")
+        }
+        try await withServer(answer: answer) { port in
+            let stored = try await LoopbackPeer.ask("GET", "/public", port: port)?.fields
+            #expect(try #require(stored)["cache-control"] == nil)
+            let other = try await LoopbackPeer.ask("GET", "/", port: port)?.fields
+            #expect(try #require(other)["cache-control"] == "no-store")
+        }
+    }
+
+    @Test("answers without being run, until it is closed, which ends a run too")
+    func end() async throws {
+        var limits = LoopbackServer.Limits()
+        limits.time = .seconds(600)
+        let server = try await LoopbackServer(
+            try LoopbackAddress("127.0.0.1:0"), limits: limits,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, answer: Self.echo)
+        let port = server.address.port
+        #expect(try await LoopbackPeer.ask("GET", "/", port: port)?.status == 200)
+        let running = Task { try await server.run() }
+        await server.close()
+        #expect(throws: LoopbackPeer.Failed.self) { try LoopbackPeer(port: port) }
+        try await running.value
+        await server.close()
     }
 
     @Test("takes a body in pieces, and nothing behind the request")

@@ -1,5 +1,6 @@
 internal import NIOCore
 internal import NIOHTTP1
+internal import OpenSSL
 
 /// One connection of a `LoopbackServer`: collects a request, has it answered, and ends.
 final class LoopbackHandler: ChannelInboundHandler {
@@ -7,7 +8,7 @@ final class LoopbackHandler: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let limits: LoopbackServer.Limits
-    private let answer: @Sendable (HTTPQuery) async -> HTTPAnswer
+    private let answering: LoopbackServer.Answering
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     /// Whether the request has been taken; what comes behind it is not looked at.
@@ -15,9 +16,9 @@ final class LoopbackHandler: ChannelInboundHandler {
     private var isAnswered = false
     private var deadline: Scheduled<Void>?
 
-    init(limits: LoopbackServer.Limits, answer: @escaping @Sendable (HTTPQuery) async -> HTTPAnswer) {
+    init(limits: LoopbackServer.Limits, answering: LoopbackServer.Answering) {
         self.limits = limits
-        self.answer = answer
+        self.answering = answering
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -60,14 +61,24 @@ final class LoopbackHandler: ChannelInboundHandler {
 
     private func take(_ context: ChannelHandlerContext) {
         guard let head, let method = HTTPQuery.Method(rawValue: head.method.rawValue) else {
-            write(.text(405, "GET, HEAD and POST are answered"), context)
+            write(.text(405, "GET, HEAD and POST are answered", mayBeStored: false), context)
             return
         }
         // A proxy's form of the target, with scheme and host, is not for a server like this one.
         let path = head.uri.prefix { $0 != "?" && $0 != "#" }
-        let query = HTTPQuery(method: method, path: String(path), body: body)
+        let query = HTTPQuery(
+            method: method, path: String(path),
+            authorization: head.headers.first(name: "Authorization").map { SecretBytes(utf8: $0) },
+            body: body)
+        let answer: @Sendable (HTTPQuery) async -> HTTPAnswer
+        switch answering {
+        case .atOnce(let give):
+            write(give(query), context)
+            return
+        case .later(let give): answer = give
+        }
         let place = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        context.eventLoop.makeFutureWithTask { [answer] in await answer(query) }
+        context.eventLoop.makeFutureWithTask { await answer(query) }
             .whenSuccess { answer in
                 let (handler, context) = place.value
                 handler.write(answer, context)
@@ -76,10 +87,11 @@ final class LoopbackHandler: ChannelInboundHandler {
 
     private func write(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
         guard !isAnswered, context.channel.isActive else { return }
-        let headers: HTTPHeaders = [
+        var headers: HTTPHeaders = [
             "Content-Type": answer.contentType, "Content-Length": "\(answer.body.count)",
             "Connection": "close",
         ]
+        if !answer.mayBeStored { headers.add(name: "Cache-Control", value: "no-store") }
         let status = HTTPResponseStatus(statusCode: answer.status)
         context.write(
             wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)

@@ -4,11 +4,12 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import ServiceLifecycle
 
-/// A small HTTP server that only this machine reaches, as a service of a service group.
+/// A small HTTP server that only this machine reaches, until it is closed or nobody holds it any more; in a
+/// service group, until that ends.
 ///
-/// It answers one request a connection. Whoever is on this machine may ask, other users included, so it is for
-/// what everybody may know. A peer gets so many bytes and so much time; when there is no room, the oldest
-/// connection goes and the newcomer is served.
+/// It answers one request a connection. Whoever is on this machine may ask, other users included, so what not
+/// everybody may know must be answered only to who brings proof. A peer gets so many bytes and so much time;
+/// when there is no room, the oldest connection goes and the newcomer is served.
 package final class LoopbackServer: Service {
     /// What peers are granted.
     package struct Limits: Sendable {
@@ -22,6 +23,12 @@ package final class LoopbackServer: Service {
         package init() {}
     }
 
+    /// How queries are answered.
+    enum Answering: Sendable {
+        case atOnce(@Sendable (HTTPQuery) -> HTTPAnswer)
+        case later(@Sendable (HTTPQuery) async -> HTTPAnswer)
+    }
+
     /// Where it listens, with the port that the system chose.
     package let address: LoopbackAddress
     private let channel: any Channel
@@ -31,9 +38,24 @@ package final class LoopbackServer: Service {
     ///
     /// - Parameter answer: gives the answer to a query; called off the event loop, for many at a time.
     /// - Throws: `ServerError`: `addressInUse`, `system`.
-    package init(
+    package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
         answer: @escaping @Sendable (HTTPQuery) async -> HTTPAnswer
+    ) async throws(ServerError) {
+        try await self.init(address, limits: limits, logger: logger, answering: .later(answer))
+    }
+
+    /// The same with answers that are given on the event loop: they must not block, and come even where every
+    /// thread for tasks is taken.
+    package convenience init(
+        _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
+        answerAtOnce: @escaping @Sendable (HTTPQuery) -> HTTPAnswer
+    ) async throws(ServerError) {
+        try await self.init(address, limits: limits, logger: logger, answering: .atOnce(answerAtOnce))
+    }
+
+    private init(
+        _ address: LoopbackAddress, limits: Limits, logger: Logger, answering: Answering
     ) async throws(ServerError) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         do {
@@ -51,7 +73,7 @@ package final class LoopbackServer: Service {
                         try pipeline.addHandler(ByteCeiling(limit: limits.requestBytes))
                         try pipeline.configureHTTPServerPipeline(
                             withPipeliningAssistance: false, withErrorHandling: true)
-                        try pipeline.addHandler(LoopbackHandler(limits: limits, answer: answer))
+                        try pipeline.addHandler(LoopbackHandler(limits: limits, answering: answering))
                     }
                 }
                 .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -67,7 +89,17 @@ package final class LoopbackServer: Service {
         self.logger = logger
     }
 
-    /// Returns at the graceful shutdown or the cancellation of the task, with nobody new accepted.
+    deinit {
+        channel.close(promise: nil)
+    }
+
+    /// Accepts nobody new from the moment this returns, and has `run()` return; silent where it is closed
+    /// already. Who is connected by now is still answered.
+    package func close() async {
+        try? await channel.close()
+    }
+
+    /// Returns at the graceful shutdown, the cancellation of the task or `close()`, with nobody new accepted.
     ///
     /// - Throws: what the listening socket meets.
     package func run() async throws {
