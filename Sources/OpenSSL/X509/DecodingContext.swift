@@ -10,20 +10,9 @@ enum DecodingContext {
     static func decode(
         _ item: OpaquePointer?, _ input: UnsafeMutablePointer<UnsafePointer<UInt8>?>, _ count: Int
     ) -> OpaquePointer? {
-        unsafe ASN1_item_d2i_ex(nil, input, count, item, context.raw, nil)
+        unsafe ASN1_item_d2i_ex(nil, input, count, item, context.pointer, nil)
     }
 
-    private static let context = unsafe Context()
-
-    /// `@unchecked Sendable`: an `OSSL_LIB_CTX` locks inside; the pointer never changes. Never freed, because
-    /// it is process-wide.
-    @unsafe private struct Context: @unchecked Sendable {
-        let raw: OpaquePointer?
-
-        init() {
-            unsafe raw = OSSL_LIB_CTX_new()
-            // Without a provider of its own a context would load the default one at first use.
-            unsafe OSSL_PROVIDER_load(raw, "null")
-        }
-    }
+    // Without a provider of its own a context would load the default one at first use.
+    private static let context = LibraryContext(providers: ["null"])
 }
