@@ -35,11 +35,8 @@ final class RawPeer: Sendable {
                 unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard result == 0 else {
-            let reason = errno
-            Glibc.close(descriptor)
-            throw Failed(call: "connect", errno: reason)
-        }
+        // The end of this object closes it, here too: every property is set by now.
+        guard result == 0 else { throw Failed(call: "connect", errno: errno) }
     }
 
     deinit {

@@ -33,11 +33,8 @@ package final class LoopbackPeer: Sendable {
                 unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else {
-            let reason = errno
-            close(descriptor)
-            throw Failed(call: "connect", errno: reason)
-        }
+        // The end of this object closes it, here too: every property is set by now.
+        guard result == 0 else { throw Failed(call: "connect", errno: errno) }
     }
 
     deinit {
