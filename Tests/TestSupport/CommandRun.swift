@@ -110,8 +110,8 @@ package final class RunningCommand {
 
     /// Waits until standard error holds `text`.
     ///
-    /// A look at a growing file: there is nothing to wait on but the command's end, so this steps aside between
-    /// looks and gives up when the command has ended.
+    /// There is nothing to wait on but the command's end, so this looks, steps aside between looks, and gives up
+    /// when the command has ended.
     ///
     /// - Throws: `EndedEarly` where the command ends without having said it.
     package func waitForError(containing text: String) async throws {
@@ -134,9 +134,16 @@ package final class RunningCommand {
     }
 
     private func wait(for file: String, _ isEnough: (String) -> Bool) async throws {
+        try await wait { isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) }
+    }
+
+    /// Waits until something is so that the running command brings about.
+    ///
+    /// - Throws: `EndedEarly` where the command ends without it, and what `isSo` throws.
+    package func wait(until isSo: () throws -> Bool) async throws {
         while true {
             let isRunning = process.isRunning
-            if isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) { return }
+            if try isSo() { return }
             guard isRunning else {
                 throw EndedEarly(errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
             }

@@ -1,0 +1,37 @@
+// Tells the thread sanitizer what `Mutex` orders when threads wait for one another.
+//
+// The fast path of Synchronization.Mutex is compiled into its callers, atomics and all, where the sanitizer sees
+// it. The slow path lies in the standard library, which is not built with the sanitizer, and hands the lock over
+// in the kernel (FUTEX_LOCK_PI): unseen, every contended `withLock` is reported as a race. The linker's --wrap
+// puts these functions in between.
+//
+// Both are methods without further arguments worth looking at; `self`, the address of the lock's word, comes in
+// the register for Swift's context.
+
+#include <stdint.h>
+
+#define SELF __attribute__((swift_context)) void *
+#define SWIFT __attribute__((swiftcall))
+
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+
+SWIFT void real_lock_slow(uint32_t thread, SELF self)
+    __asm__("__real_$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF");
+SWIFT void real_unlock_slow(SELF self)
+    __asm__("__real_$s15Synchronization12_MutexHandleV11_unlockSlowyyF");
+
+SWIFT void wrap_lock_slow(uint32_t thread, SELF self)
+    __asm__("__wrap_$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF");
+SWIFT void wrap_unlock_slow(SELF self)
+    __asm__("__wrap_$s15Synchronization12_MutexHandleV11_unlockSlowyyF");
+
+SWIFT void wrap_lock_slow(uint32_t thread, SELF self) {
+    real_lock_slow(thread, self);
+    __tsan_acquire(self);
+}
+
+SWIFT void wrap_unlock_slow(SELF self) {
+    __tsan_release(self);
+    real_unlock_slow(self);
+}
