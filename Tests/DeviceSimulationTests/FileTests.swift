@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import OpenSSL
+import Synchronization
 import Testing
 
 @testable import DeviceSimulation
@@ -151,15 +152,15 @@ struct FileLockTests {
     }
 
     /// A counter that loses counts unless a lock outside keeps its users apart.
-    ///
-    /// `@unchecked Sendable`: the test's file lock is what is being tested.
-    private final class Counter: @unchecked Sendable {
-        private(set) var value = 0
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+
+        var value: Int { count.load(ordering: .relaxed) }
 
         func incrementSlowly() {
-            let old = value
+            let old = count.load(ordering: .relaxed)
             sched_yield()
-            value = old + 1
+            count.store(old + 1, ordering: .relaxed)
         }
     }
 
