@@ -73,7 +73,9 @@ package struct DeviceOptions: ParsableArguments {
         if let folder = device ?? environment("KEYSHARE_DEVICE") { return folder }
         // The XDG specification has relative paths ignored.
         let named = environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let data = named ?? NSHomeDirectory() + "/.local/share"
+        // Not NSHomeDirectory() first, which asks for the user's entry and not for $HOME.
+        let home = environment("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        let data = named ?? home + "/.local/share"
         return data + "/keyshare"
     }
 

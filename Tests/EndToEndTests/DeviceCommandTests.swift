@@ -28,6 +28,22 @@ struct DeviceCommandTests {
         return try #require(try run.json()["items"] as? [[String: Any]])
     }
 
+    @Test("keeps the device in the home that the environment names, unless it names a better place")
+    func home() async throws {
+        func make(_ environment: [String: String]) async throws {
+            let run = try RunningCommand(.device, ["lock"], environment: environment)
+            #expect(try await run.finish().status == 0)
+        }
+        let (home, data) = (simulation.scratch.path("home"), simulation.scratch.path("data"))
+        for folder in [home, data] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        }
+        try await make(["HOME": home])
+        #expect(FileManager.default.fileExists(atPath: home + "/.local/share/keyshare"))
+        try await make(["HOME": home, "XDG_DATA_HOME": data])
+        #expect(FileManager.default.fileExists(atPath: data + "/keyshare"))
+    }
+
     @Test("lists the provider with its extensions, of one team and in the same groups, and the consumer")
     func apps() async throws {
         let apps = try await list("apps", "apps")
