@@ -59,6 +59,9 @@ struct ContentsOptions: ParsableArguments {
         guard (0...100).contains(recovered ?? 0) else {
             throw ValidationError("--recovered takes a number from 0 to 100")
         }
+        guard dates == nil || generations == nil else {
+            throw ValidationError("--dates stands in place of --generations; give one of them")
+        }
         if let profile, !CredentialProfile.names.contains(profile) {
             throw ValidationError(
                 "\u{201C}\(profile)\u{201D} is no profile; there are \(CredentialProfile.names.joined(separator: ", "))"
@@ -89,10 +92,13 @@ struct ContentsOptions: ParsableArguments {
     var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
 
     /// Whether anything is asked for that a scenario describes by itself.
-    var areGiven: Bool {
-        profile != nil || types != nil || key != nil || generations != nil || dates != nil || recovered != nil
-            || policyArc != nil
-    }
+    var areGiven: Bool { key != nil || areGivenBesideKey }
+
+    /// The same without the key.
+    var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
+
+    /// Whether it is said how many credentials there are, or from when.
+    var areGenerationsGiven: Bool { generations != nil || dates != nil || recovered != nil }
 
     static func types(_ text: String) throws -> [CredentialType] {
         var types: [CredentialType] = []

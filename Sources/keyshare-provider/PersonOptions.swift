@@ -32,8 +32,8 @@ struct PersonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "JSON: one person, or an array of them, with name, edipi, email, agency, category, organization, "
-                + "association, sid.", valueName: "file"))
+            "JSON or YAML: one person, or a list of them, with name, edipi, email, agency, category, "
+                + "organization, association, sid; - is standard input.", valueName: "file"))
     var persons: String?
 
     @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
@@ -58,7 +58,9 @@ struct PersonOptions: ParsableArguments {
     /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where it is wrong.
     func descriptions() throws -> [PersonDescription] {
         if let persons {
-            return try PersonDescription.list(json: try InputFile.read(persons, limit: 16 << 20))
+            return try PersonDescription.list(
+                try InputFile.read(persons, limit: 16 << 20),
+                source: persons == "-" ? "standard input" : persons)
         }
         let parts = [person, edipi, email, category, organization, sid]
         guard parts.contains(where: { $0 != nil }) else { return [] }

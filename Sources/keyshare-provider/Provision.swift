@@ -58,9 +58,19 @@ struct Provision: AsyncParsableCommand {
         guard shard == nil || seeding.seed != nil else {
             throw ValidationError("--shard needs --seed, or the parts would not fit together")
         }
-        guard !renew || (persons.person == nil && persons.persons == nil && shard == nil && fault == nil)
+        guard !renew || !(persons.areGiven || contents.areGenerationsGiven || shard != nil || fault != nil)
         else {
-            throw ValidationError("--renew goes without persons, --shard and --fault")
+            throw ValidationError(
+                "--renew adds one generation for who is there; it goes without persons, --generations, "
+                    + "--dates, --recovered, --shard and --fault")
+        }
+        if fault != nil {
+            guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
+            else {
+                throw ValidationError(
+                    "--fault makes one identity of its own kind; it goes with --key, --pki and one person only"
+                )
+            }
         }
         guard fault != nil || destination.output == nil else {
             throw ValidationError("-o goes with --fault")

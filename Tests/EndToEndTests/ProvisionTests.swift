@@ -145,7 +145,12 @@ struct ProvisionTests {
             ["--profile", "nothing"], ["--profile", "derived-piv", "--types", "device"], ["--shard", "1/2"],
             ["--seed", "1", "--shard", "3/2"], ["--fault", "nothing"], ["--fault", "zip-slip"],
             ["--person", "Single"], ["--edipi", "12"], ["--sid", "S-1"], ["--pki", "ftp://example.com"],
-            ["-o", "file"],
+            ["-o", "file"], ["--renew", "--email", "x@y.example"], ["--renew", "--count", "7"],
+            ["--renew", "--dates", "2019-01-01"], ["--renew", "--recovered", "2"],
+            ["--renew", "--category", "9"], ["--generations", "3", "--dates", "2019-01-01"],
+            ["--fault", "expired", "--profile", "dod-2018"], ["--fault", "expired", "--types", "device"],
+            ["--fault", "expired", "--count", "5"], ["--fault", "expired", "--recovered", "2"],
+            ["--person", "DOE.JOHN.Q.1234567890", "--edipi", "1234567891"],
         ])
     func usage(arguments: [String]) async throws {
         let run = try await RunningCommand(

@@ -2,7 +2,7 @@ internal import Foundation
 internal import OpenSSL
 
 /// A person as files describe one; what is left out is drawn.
-package struct PersonDescription: Sendable, Hashable, Decodable {
+package struct PersonDescription: Sendable, Hashable {
     /// `First [Middle] Last`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?
     package var edipi: String?
@@ -16,20 +16,6 @@ package struct PersonDescription: Sendable, Hashable, Decodable {
 
     /// Nobody in particular.
     package init() {}
-
-    /// The persons of a JSON text: one object, or an array of them.
-    ///
-    /// - Throws: `malformedPerson` with what is wrong and where.
-    package static func list(json: [UInt8]) throws(ProvisioningError) -> [PersonDescription] {
-        do {
-            let decoder = JSONDecoder()
-            if let list = try? decoder.decode([PersonDescription].self, from: Data(json)) { return list }
-            return [try decoder.decode(PersonDescription.self, from: Data(json))]
-        } catch {
-            throw ProvisioningError(
-                .malformedPerson, "the file holds no person: an object with name, edipi, email …")
-        }
-    }
 
     /// The person, with what is missing drawn.
     ///
@@ -47,7 +33,14 @@ package struct PersonDescription: Sendable, Hashable, Decodable {
             }
             person = named
         }
-        if let edipi { person = person.with(edipi: try Self.digits(edipi, 10, "an EDIPI")) }
+        if let edipi {
+            let named = name.flatMap(TestPerson.identifier)
+            guard named == nil || named == edipi else {
+                throw ProvisioningError(
+                    .malformedPerson, "the name has the EDIPI \(named ?? ""), and “\(edipi)” is another one")
+            }
+            person = person.with(edipi: try Self.digits(edipi, 10, "an EDIPI"))
+        }
         if let email {
             guard email.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
                 email.split(separator: "@").count == 2

@@ -1,3 +1,4 @@
+internal import Foundation
 package import OpenSSL
 
 /// The person that test credentials are made out to; nobody real.
@@ -44,29 +45,38 @@ package struct TestPerson: Sendable, Hashable {
     package var emailAddress: String {
         if let givenEmailAddress { return givenEmailAddress }
         let name = [firstName, lastName].map { part in
-            String(
-                part.lowercased().unicodeScalars.filter {
-                    ("a"..."z").contains($0) || ("0"..."9").contains($0)
-                })
+            let ascii = part.applyingTransform(Self.asciiLetters, reverse: false) ?? part
+            return String(
+                ascii.unicodeScalars.filter { ("a"..."z").contains($0) || ("0"..."9").contains($0) })
         }.filter { !$0.isEmpty }
         return (name + [String(edipi.suffix(4))]).joined(separator: ".") + "@mail.example"
     }
 
+    /// Any script's letters as small ones of ASCII, by ICU's tables.
+    private static let asciiLetters = StringTransform("Any-Latin; Latin-ASCII; Lower")
+
     /// A person of a given name: `LAST.FIRST[.MIDDLE][.EDIPI]` or `First [Middle] Last`.
     ///
-    /// Nil where the text has no two names in it, or what stands in the identifier's place is not ten digits.
+    /// Nil where the text has no two names in it, what stands in the identifier's place is not ten digits, or
+    /// there is a character that is not to be seen.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
+        guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
+        let given = Self.identifier(in: name)
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        if name.contains(".") {
+        // With blanks in it, a name is of the dotted form only if an identifier says so: J. Edgar Hoover.
+        if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
-            if let last = parts.last, last.allSatisfy(\.isASCIIDigit) {
-                guard last.utf8.count == 10 else { return nil }
-                edipi = last
+            if let given {
+                edipi = given
                 parts.removeLast()
+            } else if parts.last?.allSatisfy(\.isASCIIDigit) == true {
+                return nil
             }
         } else {
-            parts = name.split(separator: " ").map(String.init)
+            parts = name.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
+            // A dot inside would part the name anew where a common name is read.
+            guard !parts.contains(where: { $0.isEmpty || $0.contains(".") }) else { return nil }
             if let last = parts.popLast() { parts.insert(last, at: 0) }
         }
         guard (2...3).contains(parts.count), parts.joined().utf8.count <= 40 else { return nil }
@@ -74,6 +84,15 @@ package struct TestPerson: Sendable, Hashable {
         firstName = parts[1]
         middleName = parts.count > 2 ? parts[2] : ""
         self.edipi = edipi
+    }
+
+    /// The identifier at the end of a name of the dotted form; nil where there is none.
+    static func identifier(in name: String) -> String? {
+        let parts = name.split(separator: ".")
+        guard parts.count > 1, let last = parts.last, last.utf8.count == 10,
+            last.allSatisfy(\.isASCIIDigit)
+        else { return nil }
+        return String(last)
     }
 
     /// The same person under another identifier.
@@ -108,4 +127,14 @@ package struct TestPerson: Sendable, Hashable {
 
 extension Character {
     fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is a control character, or one that only changes how others are shown.
+    fileprivate var isInvisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: true
+        default: false
+        }
+    }
 }

@@ -140,14 +140,34 @@ struct ProvisionerTests {
         "refuses descriptions of persons that cannot be",
         arguments: [
             #"{"name": "Single"}"#, #"{"edipi": "123"}"#, #"{"email": "nobody"}"#, #"{"category": "x"}"#,
-            #"[{"organization": "12345"}]"#,
+            #"[{"organization": "12345"}]"#, "[]", "{", "7", #"{"nam": "Dana Example"}"#,
+            #"{"name": "DOE.JOHN.1234567890", "edipi": "1234567891"}"#, #"{"name": "Jo\u0001hn Doe"}"#,
+            #"{"name": "Jo.hn Doe"}"#, #"[{"edipi": "1234567890"}, {"name": "DOE.JOHN.1234567890"}]"#,
         ])
     func persons(json: String) throws {
-        var random = Seed("1").generator()
-        #expect(throws: ProvisioningError(.malformedPerson, "")) {
-            for description in try PersonDescription.list(json: Array(json.utf8)) {
-                _ = try description.person(using: &random)
-            }
+        let error = #expect(throws: ProvisioningError(.malformedPerson, "")) {
+            try PersonDescription.list(Array(json.utf8), source: "people.json")
         }
+        #expect(error?.reason.hasPrefix("people.json:") == true)
+    }
+
+    @Test(
+        "reads a name in either form, and makes an address of letters that every mail program takes",
+        arguments: [
+            ("J. Edgar Hoover", "HOOVER.J.EDGAR.", "j.hoover."),
+            ("VAN DYKE.JOHN.Q.1234567890", "VAN DYKE.JOHN.Q.1234567890", "john.vandyke.7890"),
+            ("José Müller", "MÜLLER.JOSÉ.", "jose.muller."), ("明 李", "李.明.", "ming.li."),
+        ])
+    func names(name: String, commonName: String, address: String) throws {
+        var random = Seed("1").generator()
+        let person = try #require(TestPerson(name: name, using: &random))
+        #expect(person.commonName.hasPrefix(commonName))
+        #expect(person.emailAddress.hasPrefix(address))
+    }
+
+    @Test("takes a number for an identifier, which JSON's writers make of it")
+    func numbers() throws {
+        let list = try PersonDescription.list(Array(#"{"edipi": 1234567890}"#.utf8), source: "-")
+        #expect(list.first?.edipi == "1234567890")
     }
 }

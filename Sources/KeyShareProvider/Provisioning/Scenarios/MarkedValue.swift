@@ -22,32 +22,45 @@ struct MarkedValue: Sendable {
 }
 
 extension MarkedValue {
-    /// More values than any scenario needs; aliases of aliases would make any number of them.
-    private static let mostValues = 10_000
-
-    /// Parses a text of one YAML document.
+    /// Parses the octets of a YAML document, or of a JSON text, which is one.
     ///
-    /// - Throws: `ScenarioProblem` with the place where it stops being YAML.
-    init(yaml text: String) throws(ScenarioProblem) {
+    /// - Parameters:
+    ///   - what: what the text describes, with its article.
+    ///   - most: how many values there may be; aliases of aliases would make any number of them.
+    /// - Throws: `ScenarioProblem` with the place where it stops being YAML in UTF-8.
+    init(text bytes: [UInt8], of what: String, most: Int = 10_000) throws(ScenarioProblem) {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ScenarioProblem(
+                Mark(line: bytes.linesUpToBrokenText, column: 1), "expected text in UTF-8")
+        }
+        // Some editors put a byte order mark in front, which is no part of the text.
+        let isMarked = text.unicodeScalars.first == "\u{FEFF}"
+        let unmarked = isMarked ? String(text.unicodeScalars.dropFirst()) : text
         let node: Node?
         do {
             // The encoding is named because Yams would else look into the environment for one.
-            node = try Parser(yaml: text, encoding: .utf8).singleRoot()
+            node = try Parser(yaml: unmarked, encoding: .utf8).singleRoot()
         } catch {
-            throw ScenarioProblem(error as? YamlError ?? .no, in: text)
+            throw ScenarioProblem(error as? YamlError ?? .no, in: unmarked)
         }
         guard let node else {
-            throw ScenarioProblem(Mark(line: 1, column: 1), "the text is empty; expected a scenario")
+            throw ScenarioProblem(Mark(line: 1, column: 1), "the text is empty; expected \(what)")
         }
-        var left = Self.mostValues
-        try self.init(node, left: &left, within: Mark(line: 1, column: 1))
+        var allowance = Allowance(most: most)
+        try self.init(node, &allowance, within: Mark(line: 1, column: 1))
     }
 
-    private init(_ node: Node, left: inout Int, within place: Mark) throws(ScenarioProblem) {
+    /// How many values there may be, and are.
+    private struct Allowance {
+        let most: Int
+        var count = 0
+    }
+
+    private init(_ node: Node, _ allowance: inout Allowance, within place: Mark) throws(ScenarioProblem) {
         mark = node.mark.map { Mark(line: $0.line, column: $0.column) } ?? place
-        left -= 1
-        guard left > 0 else {
-            throw ScenarioProblem(mark, "there are more than \(Self.mostValues) values in the text")
+        allowance.count += 1
+        guard allowance.count <= allowance.most else {
+            throw ScenarioProblem(mark, "there are more than \(allowance.most) values in the text")
         }
         switch node {
         case .scalar(let scalar):
@@ -55,13 +68,13 @@ extension MarkedValue {
             content = isNothing ? .nothing : .text(scalar.string)
         case .sequence(let sequence):
             var list: [MarkedValue] = []
-            for node in sequence { list.append(try MarkedValue(node, left: &left, within: mark)) }
+            for node in sequence { list.append(try MarkedValue(node, &allowance, within: mark)) }
             content = .list(list)
         case .mapping(let mapping):
             var entries: [(key: MarkedValue, value: MarkedValue)] = []
             for (key, value) in mapping {
-                let key = try MarkedValue(key, left: &left, within: mark)
-                entries.append((key, try MarkedValue(value, left: &left, within: key.mark)))
+                let key = try MarkedValue(key, &allowance, within: mark)
+                entries.append((key, try MarkedValue(value, &allowance, within: key.mark)))
             }
             content = .mapping(entries)
         case .alias:
@@ -97,5 +110,17 @@ extension ScenarioProblem {
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             self.init(.init(line: 1, column: 1), "this is no YAML: there is no memory for it")
         }
+    }
+}
+
+extension [UInt8] {
+    /// The number of the line that holds the first octets that are no UTF-8.
+    fileprivate var linesUpToBrokenText: Int {
+        for (index, line) in split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .enumerated()
+        where String(validating: line, as: UTF8.self) == nil {
+            return index + 1
+        }
+        return 1
     }
 }

@@ -1,4 +1,4 @@
-/// What is wrong with the text of a scenario, and where.
+/// What is wrong with the text of a scenario or of a list of persons, and where.
 struct ScenarioProblem: Error {
     let mark: MarkedValue.Mark
     /// What is there and what was expected, as a phrase.
@@ -12,8 +12,8 @@ struct ScenarioProblem: Error {
     }
 
     /// The problem as an error: `FILE:LINE:COLUMN: reason`.
-    func error(in source: String) -> ProvisioningError {
-        ProvisioningError(.malformedScenario, "\(source):\(mark.line):\(mark.column): \(reason)", hint: hint)
+    func error(_ code: ProvisioningError.Code, in source: String) -> ProvisioningError {
+        ProvisioningError(code, "\(source):\(mark.line):\(mark.column): \(reason)", hint: hint)
     }
 }
 
