@@ -9,7 +9,9 @@ package struct CertificateFinding: Sendable, Hashable {
         case serialTooLong = "serial-too-long"
         case damagedFASCN = "fascn-damaged"
         case foreignFASCN = "fascn-of-another-person"
+        case malformedPrincipalName = "upn-malformed"
         case foreignPrincipalName = "upn-of-another-person"
+        case foreignAffiliation = "upn-of-another-affiliation"
         case malformedUUID = "uuid-malformed"
         case damagedSecurityIdentifier = "sid-damaged"
         case foreignSecurityIdentifier = "sid-of-another-account"
@@ -27,9 +29,10 @@ package struct CertificateFinding: Sendable, Hashable {
     /// Everything to be found: a serial number against RFC 5280 4.1.2.2, and names that are damaged or speak of
     /// different persons or accounts.
     ///
-    /// The person is the ten digits at the end of the common name (`LAST.FIRST.MIDDLE.EDIPI`); without them
-    /// names are not compared. A principal name of sixteen digits is a person's ten with category, organisation
-    /// and association behind them; one that is not of digits says nothing.
+    /// The person is the ten digits at the end of the common name (`LAST.FIRST.MIDDLE.EDIPI`), or the FASC-N's
+    /// where there are none. A principal name of sixteen digits is a person's ten with category, organisation
+    /// and association behind them, which are compared with the FASC-N's of the same person; one that is not of
+    /// digits says nothing.
     package static func all(in certificate: Certificate) -> [CertificateFinding] {
         serialNumber(certificate) + names(certificate) + securityIdentifier(certificate)
     }
@@ -49,31 +52,59 @@ package struct CertificateFinding: Sendable, Hashable {
     }
 
     private static func names(_ certificate: Certificate) -> [CertificateFinding] {
-        let person = certificate.subject.commonName.flatMap(personIdentifier)
+        let numbers = certificate.subjectAlternativeNames.compactMap { name -> FASCN? in
+            guard case .otherName(GeneralName.fascnType, .octetString(let octets)) = name else { return nil }
+            return FASCN(octets: octets)
+        }
+        let person =
+            certificate.subject.commonName.flatMap(personIdentifier).map { ("common name", $0) }
+            ?? numbers.first.map { ("FASC-N", $0.personIdentifier) }
         return certificate.subjectAlternativeNames.compactMap { name in
             switch name {
             case .otherName(GeneralName.fascnType, .octetString(let octets)):
                 guard let number = FASCN(octets: octets) else {
                     return .init(.damagedFASCN, "the FASC-N \(octets.upperHex) cannot be decoded")
                 }
-                guard let person, number.personIdentifier != person else { return nil }
+                guard let person, number.personIdentifier != person.1 else { return nil }
                 return .init(
                     .foreignFASCN,
-                    "the FASC-N's person number is \(number.personIdentifier), the common name's \(person)")
+                    "the FASC-N's person number is \(number.personIdentifier), the \(person.0)'s \(person.1)")
+            case .otherName(GeneralName.fascnType, _):
+                return .init(.damagedFASCN, "the FASC-N is no OCTET STRING")
             case .otherName(GeneralName.userPrincipalNameType, .utf8String(let text)):
-                let digits = text.prefix { $0 != "@" }
-                guard let person, digits.allSatisfy(\.isASCIIDigit), [10, 16].contains(digits.utf8.count),
-                    digits.prefix(10) != person
-                else { return nil }
-                return .init(
-                    .foreignPrincipalName,
-                    "the principal name's person number is \(digits.prefix(10)), the common name's \(person)")
+                return principalName(text, person, numbers)
+            case .otherName(GeneralName.userPrincipalNameType, _):
+                return .init(.malformedPrincipalName, "the principal name is no UTF8String")
             case .uniformResourceIdentifier(let text) where text.lowercased().hasPrefix("urn:uuid:"):
                 guard UUID(uuidString: String(text.dropFirst(9))) == nil else { return nil }
                 return .init(.malformedUUID, "\(name) holds no UUID")
             default: return nil
             }
         }
+    }
+
+    /// A principal name against the person, and against what a FASC-N of the same person says of where they
+    /// belong.
+    private static func principalName(
+        _ text: String, _ person: (source: String, number: String)?, _ numbers: [FASCN]
+    ) -> CertificateFinding? {
+        let digits = text.prefix { $0 != "@" }
+        guard digits.allSatisfy(\.isASCIIDigit), [10, 16].contains(digits.utf8.count) else { return nil }
+        let (identifier, affiliation) = (String(digits.prefix(10)), digits.dropFirst(10))
+        if let person, identifier != person.number {
+            return .init(
+                .foreignPrincipalName,
+                "the principal name's person number is \(identifier), the \(person.source)'s \(person.number)"
+            )
+        }
+        guard !affiliation.isEmpty,
+            let number = numbers.first(where: { $0.personIdentifier == identifier }),
+            number.fields[6...].joined() != affiliation
+        else { return nil }
+        return .init(
+            .foreignAffiliation,
+            "category, organisation and association are \(affiliation) in the principal name, and "
+                + "\(number.fields[6...].joined()) in the FASC-N")
     }
 
     /// The extension against itself, and against the URI that may tell the account too.

@@ -44,6 +44,29 @@ struct CertificateFindingTests {
         #expect(try findings([.fascn(other)], commonName: "device.example") == [])
     }
 
+    @Test(
+        "is a principal name that does not fit the FASC-N beside it, whatever the common name says",
+        arguments: [
+            ("5557779001@mil", nil), ("5557779001197002@mil", nil),
+            ("5557779002@mil", .foreignPrincipalName), ("5557779001121005@mil", .foreignAffiliation),
+        ] as [(String, CertificateFinding.Code?)])
+    func pairs(name: String, code: CertificateFinding.Code?) throws {
+        let number = try #require(Self.number(person: "5557779001"))
+        let names = [GeneralName.fascn(number), .userPrincipalName(name)]
+        for commonName in ["device.example", "DOE.JANE.Q.5557779001"] {
+            #expect(try findings(names, commonName: commonName) == (code.map { [$0] } ?? []))
+        }
+    }
+
+    @Test("is a principal name or a FASC-N of a type that is not theirs")
+    func wrongTypes() throws {
+        let swapped: [GeneralName] = [
+            .otherName(type: GeneralName.userPrincipalNameType, value: .octetString([1])),
+            .otherName(type: GeneralName.fascnType, value: .utf8String("9700")),
+        ]
+        #expect(try findings(swapped) == [.malformedPrincipalName, .damagedFASCN])
+    }
+
     @Test("is a FASC-N whose check character is wrong")
     func damagedNumber() throws {
         var octets = try #require(Self.number(person: "5557779001")).octets
