@@ -29,6 +29,8 @@ struct Backup: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws { try BackupFile.validate(file, keyFile) }
+
     func run() throws {
         let count = try ProviderStore(try device.openDevice())
             .backUp(to: file, keyPath: keyFile, replacing: force)
@@ -64,6 +66,8 @@ struct Restore: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws { try BackupFile.validate(file, keyFile) }
+
     func run() throws {
         let result: KeychainRestoration
         do {
@@ -82,6 +86,19 @@ struct Restore: ParsableCommand {
         } else {
             let left = result.left == 0 ? "" : ", left \(result.left) behind"
             output.console.note("restored \(counted(result.restored, "item", "items"))\(left)")
+        }
+    }
+}
+
+/// What the files of a backup may be called.
+private enum BackupFile {
+    /// Refuses `-`, which means standard input or output everywhere else and would name a file here: a database
+    /// has to lie on disk.
+    ///
+    /// - Throws: `ValidationError`.
+    static func validate(_ paths: String?...) throws {
+        guard !paths.contains("-") else {
+            throw ValidationError("a backup and its key are files, not standard input or output")
         }
     }
 }

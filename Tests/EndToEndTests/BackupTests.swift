@@ -50,6 +50,17 @@ struct BackupCommandTests {
         #expect(try await simulation.provider("restore", backup, "--force").status == 0)
     }
 
+    @Test(
+        "Is a file: there is none called -",
+        arguments: [["backup", "-"], ["backup", "b", "--key-file", "-"]])
+    func standardOutput(arguments: [String]) async throws {
+        let restore = ["restore"] + arguments.dropFirst()
+        for arguments in [arguments, restore] {
+            let run = try await simulation.provider(arguments)
+            #expect(run.status == 64 && run.errors.contains("files, not standard input or output"))
+        }
+    }
+
     @Test("Tells a file that is none, one that is not there, and another device's apart")
     func refused() async throws {
         let text = try simulation.write("nothing", as: "text")
