@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Logging
 import ProviderConnection
+import Synchronization
 import Testing
 
 @Suite("A server's socket")
@@ -22,8 +23,40 @@ struct ListenerTests {
             let path = folder + "/provider.sock"
             for _ in 1...3 {
                 _ = try server(at: path)
-                #expect(!FileManager.default.fileExists(atPath: path))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
             }
+        }
+    }
+
+    @Test("Of many that come and go at once, one at a time has the socket, though each removes its lock")
+    func contended() async throws {
+        try await withScratchFolder { folder in
+            let path = folder + "/provider.sock"
+            let turns = Turns()
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { [turns] in
+                        for _ in 0..<500 { takeTurn(at: path, turns) }
+                    }
+                }
+                await group.waitForAll()
+            }
+            #expect(turns.count.load(ordering: .relaxed) > 0)
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(left == [])
+        }
+    }
+
+    @Test("A lock's file that took the place of ours is not removed")
+    func replacedLock() async throws {
+        try await withScratchFolder { folder in
+            let path = folder + "/provider.sock"
+            do {
+                let first = try server(at: path)
+                try FileManager.default.removeItem(atPath: first.path + ".lock")
+                try Data().write(to: URL(filePath: first.path + ".lock"))
+            }
+            #expect(FileManager.default.fileExists(atPath: path + ".lock"))
         }
     }
 
@@ -136,6 +169,24 @@ struct ListenerTests {
             first.cancel()
             try await first.value
             await #expect(throws: ServerError.self) { try await server.run() }
+        }
+    }
+
+    /// Who has the socket now, and how often somebody had it.
+    private final class Turns: Sendable {
+        let holders = Atomic(0)
+        let count = Atomic(0)
+    }
+
+    private func takeTurn(at path: String, _ turns: Turns) {
+        do throws(ServerError) {
+            let server = try server(at: path)
+            #expect(turns.holders.add(1, ordering: .relaxed).newValue == 1)
+            turns.count.add(1, ordering: .relaxed)
+            turns.holders.subtract(1, ordering: .relaxed)
+            withExtendedLifetime(server) {}
+        } catch {
+            #expect(error.code == .alreadyRunning, "\(error)")
         }
     }
 

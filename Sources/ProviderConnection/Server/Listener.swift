@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A provider's socket on disk: its folder checked, its lock held, bound and listening.
 ///
-/// Owns three things until `close()`: the lock (so that there is one server for a path), the name in the
-/// folder, and the listening descriptor, which `takeDescriptor()` may hand on.
+/// Owns three things until `close()`: the lock (so that there is one server for a path) with its file, the name
+/// in the folder, and the listening descriptor, which `takeDescriptor()` may hand on.
 final class Listener: Sendable {
     let path: String
     /// Nil where somebody else holds the name.
@@ -35,7 +35,7 @@ final class Listener: Sendable {
                 "the socket's path has \(path.utf8.count) bytes, and an address holds \(Self.longestPath)")
         }
         try Self.checkFolder(of: path)
-        let lock = try Self.lock(path + ".lock")
+        let lock = try Self.lock(Self.lockPath(of: path))
         do throws(ServerError) {
             try Self.clearStaleSocket(at: path)
             let descriptor = try Self.bind(path)
@@ -46,6 +46,7 @@ final class Listener: Sendable {
             self.identity = identity
             self.state = Mutex(State(descriptor: descriptor))
         } catch {
+            Self.removeFile(of: lock, at: Self.lockPath(of: path))
             Glibc.close(lock)
             throw error
         }
@@ -98,8 +99,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Gives back the name, the lock and, unless it was taken, the descriptor. The lock's file stays: to
-    /// remove it would let two servers hold two files of that name.
+    /// Gives back the name, the lock with its file and, unless it was taken, the descriptor.
     func close() {
         let descriptors = state.withLock { state -> [CInt] in
             guard state.isOpen else { return [] }
@@ -108,6 +108,7 @@ final class Listener: Sendable {
         }
         guard !descriptors.isEmpty else { return }
         unlinkSocket()
+        if let lock { Self.removeFile(of: lock, at: Self.lockPath(of: path)) }
         for descriptor in descriptors {
             Glibc.close(descriptor)
         }
@@ -137,7 +138,30 @@ extension Listener {
         }
     }
 
+    private static func lockPath(of path: String) -> String { path + ".lock" }
+
+    /// The lock's file, made where it is missing, and locked.
     private static func lock(_ path: String) throws(ServerError) -> CInt {
+        while true {
+            let descriptor = try lockOnce(path)
+            // Its holder may have removed it since it was opened; then whoever comes next makes another, and two
+            // servers must not hold two files of one name.
+            if names(path, descriptor) { return descriptor }
+            Glibc.close(descriptor)
+        }
+    }
+
+    /// Removes a lock's file while it is held, unless another has taken its name.
+    private static func removeFile(of lock: CInt, at path: String) {
+        if names(path, lock) { _ = unsafe unlink(path) }
+    }
+
+    private static func names(_ path: String, _ descriptor: CInt) -> Bool {
+        guard let file = FileIdentity(descriptor: descriptor) else { return false }
+        return FileIdentity(path: path)?.isSameFile(as: file) == true
+    }
+
+    private static func lockOnce(_ path: String) throws(ServerError) -> CInt {
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw ServerError(.system, "the lock \(path) cannot be opened", errno: errno)
@@ -255,6 +279,17 @@ private struct FileIdentity {
     init?(path: String) {
         var info = stat()
         guard unsafe lstat(path, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    /// The file that is open; nil where the system does not say.
+    init?(descriptor: CInt) {
+        var info = stat()
+        guard unsafe fstat(descriptor, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    private init(_ info: stat) {
         (device, inode, mode, owner) = (UInt(info.st_dev), UInt(info.st_ino), info.st_mode, info.st_uid)
     }
 
