@@ -147,7 +147,7 @@ package struct ProviderStore: Sendable {
     ///
     /// The change is on disk by now: that nobody could be told of it does not undo it, and whoever asks the
     /// provider is answered by the key chain's change count.
-    func tellOfChange() {
+    package func tellOfChange() {
         try? Notifications(device: device).post(Notifications.identitiesChanged)
     }
 }

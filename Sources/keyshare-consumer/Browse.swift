@@ -16,7 +16,8 @@ struct Browse: AsyncParsableCommand {
             dash and cannot be imported. A folder can be opened whatever its own mark.
 
             --watch shows it again whenever the provider says that its identities have changed, until SIGINT or \
-            SIGTERM; with --json each time as one document on a line of its own.
+            SIGTERM; with --json each time as one document on a line of its own. A provider that is down at a \
+            change is waited for, until it starts again or the next change.
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
@@ -72,18 +73,28 @@ struct Browse: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         // Observed before the first list is made, so that no change falls between the two.
         let changes = try Notifications(device: device).observe(Notifications.identitiesChanged)
-        @Sendable func list() async throws {
+        @Sendable func list(isAgain: Bool) async throws {
             // Each time anew: the provider may have been started again since.
             try await ProviderClient.withConnection(path: socket) { client in
-                try await self.list(DocumentPicker(client, request: request), client, request, console)
+                try await self.list(
+                    DocumentPicker(client, request: request), client, request, console, isAgain: isAgain)
             }
         }
         try await withThrowingTaskGroup { group in
             group.addTask {
-                try await list()
+                try await list(isAgain: false)
                 for await _ in changes {
-                    if !output.json { try console.data("") }
-                    try await list()
+                    do {
+                        try await list(isAgain: true)
+                    } catch  where !Task.isCancelled {
+                        let failure = CommandFailure(error)
+                        // One that is down may be started again; the change that says so is waited for.
+                        guard failure.status == .providerUnavailable else { throw error }
+                        Console.failure(
+                            CommandFailure(
+                                failure.status, "\(failure.message); waiting for the next change",
+                                hint: failure.hint))
+                    }
                 }
             }
             group.addTask {
@@ -94,8 +105,10 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
+    /// - Parameter isAgain: whether an earlier list stands above, from which a blank line parts this one.
     private func list(
-        _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console
+        _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
+        isAgain: Bool = false
     ) async throws {
         let rows: [ItemListingDocument.Row]
         if request.mechanism == .legacy {
@@ -114,6 +127,7 @@ struct Browse: AsyncParsableCommand {
                     mechanism: request.mechanism, container: container, items: rows,
                     requested: request.identifiers), onOneLine: watch)
         } else {
+            if isAgain { try console.data("") }
             try console.table(of: rows)
         }
     }

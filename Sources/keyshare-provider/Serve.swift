@@ -132,7 +132,8 @@ struct Serve: AsyncParsableCommand {
         services.append(
             .init(
                 service: Announcement(
-                    console: console, path: server.path, pki: website.map { "http://\($0.address)" })))
+                    console: console, path: server.path, pki: website.map { "http://\($0.address)" },
+                    store: store)))
         let group = ServiceGroup(
             configuration: .init(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint],
@@ -145,14 +146,18 @@ struct Serve: AsyncParsableCommand {
         "  " + fault.rawValue.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
     }.joined(separator: "\n")
 
-    /// Says that consumers can connect, once signals are being waited for.
+    /// Says that consumers can connect, once signals are being waited for, also to those who wait for a change.
     private struct Announcement: Service {
         let console: Console
         let path: String
         /// Where the test PKI answers; nil where it does not.
         let pki: String?
+        let store: ProviderStore
 
         func run() async throws {
+            // What changed while no provider ran is news to whoever asked for it then. Before the line, so that
+            // to whoever waited for that all is as it was.
+            store.tellOfChange()
             if console.isJSON {
                 try console.document(
                     ["listening": path].merging(pki.map { ["pki": $0] } ?? [:]) { $1 }, onOneLine: true)

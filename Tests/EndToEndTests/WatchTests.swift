@@ -52,4 +52,21 @@ struct WatchTests {
         #expect(lines.allSatisfy { $0.contains("signature_") })
         #expect(lines[0] != lines[1])
     }
+
+    @Test("waits for a provider that is down at a change, and shows what it missed as soon as one serves")
+    func providerDown() async throws {
+        let simulation = try Simulation()
+        try await simulation.serve()
+        let watching = try simulation.start(.consumer, "browse", "--watch", "--json", "--quiet")
+        try await watching.waitForOutput { documents($0) == 1 }
+        try await simulation.stopServing()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await watching.waitForError(containing: "; waiting for the next change")
+        try await simulation.serve()
+        try await watching.waitForOutput { $0.contains("signature_") }
+        watching.signal(SIGTERM)
+        let run = try await watching.finish()
+        #expect(run.status == 0 && run.errors.contains("hint: start it with: keyshare-provider serve"))
+    }
 }

@@ -8,7 +8,8 @@ private import Glibc
 /// Notifications of one name that arrive before an observer looks are one. Nothing says who posted; whoever
 /// cares looks at what the name is about.
 package struct Notifications: Sendable {
-    /// Posted by the provider when the identities that it publishes have changed.
+    /// Posted by the provider when the identities that it publishes have changed, and when it begins to serve
+    /// them.
     package static let identitiesChanged = "red.hound.keyshare.changed"
 
     private let folder: String
