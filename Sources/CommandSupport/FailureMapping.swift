@@ -18,6 +18,9 @@ extension DeviceError: CommandReportable {
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
         case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: hint)
+        case .inUse: CommandFailure(.refused, code: "provider-running", reason, hint: hint)
+        case .beingErased: CommandFailure(.refused, code: "device-being-erased", reason, hint: hint)
+        case .gone: CommandFailure(.inputOutput, code: "device-gone", reason, hint: hint)
         case .alreadyThere:
             CommandFailure(.refused, code: "already-there", reason, hint: hint ?? "--force replaces it")
         case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: hint)

@@ -96,6 +96,7 @@ struct Browse: AsyncParsableCommand {
                                 hint: failure.hint))
                     }
                 }
+                if !Task.isCancelled { throw device.gone }
             }
             group.addTask {
                 for await _ in signals { return }

@@ -16,16 +16,8 @@ struct Reset: ParsableCommand {
 
     func run() throws {
         let opened = try device.openDevice()
-        // A provider holds this lock as long as it serves.
-        let lock: FileLock
-        switch try FileLock.attempt(try device.socketPath(of: opened) + ".lock") {
-        case .acquired(let acquired): lock = acquired
-        case .alreadyHeld:
-            throw CommandFailure(
-                .refused, code: "provider-running", "a provider serves from this device",
-                hint: "stop it first")
-        }
-        defer { withExtendedLifetime(lock) {} }
+        let use = try opened.useAlone()
+        defer { withExtendedLifetime(use) {} }
         try confirmation.confirm("Erase everything on the device in \(opened.folder)?")
         try opened.reset()
         if output.json {

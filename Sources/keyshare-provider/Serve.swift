@@ -78,6 +78,9 @@ struct Serve: AsyncParsableCommand {
         // A connection is a descriptor, and the usual limit is far below what the server has room for.
         ProviderServer.raiseDescriptorLimit()
         let device = try device.openDevice()
+        // It must not be erased under those who are served from it.
+        let use = try device.use()
+        defer { withExtendedLifetime(use) {} }
         try device.clearUnfinished(now: Date())
         let store = try ProviderStore(device)
         let problems = try store.quickCheck()
@@ -170,10 +173,12 @@ struct Serve: AsyncParsableCommand {
 
     /// Does something as soon as another process says that something has changed.
     private struct Watch: Service {
+        private let device: Device
         private let changes: Observations
         private let act: @Sendable () -> Void
 
         init(_ device: Device, _ name: String, act: @escaping @Sendable () -> Void) throws {
+            self.device = device
             self.act = act
             changes = try Notifications(device: device).observe(name)
         }
@@ -182,6 +187,8 @@ struct Serve: AsyncParsableCommand {
             for await _ in changes.cancelOnGracefulShutdown() {
                 act()
             }
+            // Nothing more will be heard of passwords, locks and restarts: to serve on would be to serve blindly.
+            if !Task.isShuttingDownGracefully && !Task.isCancelled { throw device.gone }
         }
     }
 

@@ -148,6 +148,26 @@ struct DeviceTests {
     }
 
     @Test(
+        "Any number may use a device, and one have it alone, each kept from the other; no file is left of it")
+    func use() throws {
+        let device = try scratch.device()
+        let before = try scratch.names(device.folder)
+        do {
+            let uses = try (0..<2).map { _ in try device.use() }
+            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.useAlone() }
+            withExtendedLifetime(uses) {}
+        }
+        do {
+            let alone = try device.useAlone()
+            #expect(throws: DeviceError(.beingErased, path: "", "")) { try device.use() }
+            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.useAlone() }
+            withExtendedLifetime(alone) {}
+        }
+        _ = try device.use()
+        #expect(try scratch.names(device.folder) == before)
+    }
+
+    @Test(
         "Names that would lead out of the device are refused", arguments: ["", ".", "..", "a/b", ".hidden"])
     func badNames(name: String) throws {
         let device = try scratch.device()

@@ -181,6 +181,25 @@ struct DeviceCommandTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.scratch.path("nowhere")))
     }
 
+    @Test("erases no device that is served from, whichever socket either command is told of")
+    func resetWhileServed() async throws {
+        try await provision()
+        let socket = simulation.scratch.path("elsewhere.sock")
+        for (serving, resetting) in [([], ["--socket", socket]), (["--socket", socket], [])] {
+            try await simulation.serve(serving)
+            let run = try await simulation.device(["reset", "--yes", "--json"] + resetting)
+            #expect(try run.status == 10 && run.errorCode() == "provider-running")
+            #expect(try await simulation.stopServing().status == 0)
+        }
+        #expect(try await keychain("provider").count > 1)
+    }
+
+    @Test("erases a device whose path is too long for a socket")
+    func resetOfLong() async throws {
+        let long = simulation.scratch.path(String(repeating: "x", count: 120))
+        #expect(try await simulation.device("reset", "--yes", "--device", long).status == 0)
+    }
+
     @Test("erases a device when it is meant and nobody serves from it")
     func reset() async throws {
         try await provision()

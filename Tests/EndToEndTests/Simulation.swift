@@ -67,7 +67,10 @@ final class Simulation {
     }
 
     /// Starts the provider's service and waits until it says that it listens.
-    func serve(_ arguments: String...) async throws {
+    func serve(_ arguments: String...) async throws { try await serve(arguments) }
+
+    /// Starts the provider's service and waits until it says that it listens.
+    func serve(_ arguments: [String]) async throws {
         let running = try RunningCommand(.provider, ["serve"] + arguments, environment: environment)
         try await running.waitForError(containing: "listening on")
         provider = running

@@ -69,4 +69,18 @@ struct WatchTests {
         let run = try await watching.finish()
         #expect(run.status == 0 && run.errors.contains("hint: start it with: keyshare-provider serve"))
     }
+
+    @Test("ends with 74 when the device goes, and so does the provider")
+    func deviceGone() async throws {
+        let simulation = try Simulation()
+        let serving = try simulation.start(.provider, "serve")
+        try await serving.waitForError(containing: "listening on")
+        let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
+        try await watching.waitForOutput { documents($0) == 1 }
+        try FileManager.default.removeItem(atPath: simulation.device)
+        for command in [serving, watching] {
+            let run = try await command.finish()
+            #expect(run.status == 74 && run.errors.contains(" has gone\nhint: it was erased or removed\n"))
+        }
+    }
 }

@@ -108,7 +108,7 @@ package struct Device: Sendable, Hashable {
 
     private static let keychainName = "keychain"
 
-    /// Erases the device: everything that apps and system keep on it, its state too. Nobody may be using it.
+    /// Erases the device: everything that apps and system keep on it, its state too. The caller has `useAlone()`.
     ///
     /// What is in the folder and is no part of a device stays.
     ///

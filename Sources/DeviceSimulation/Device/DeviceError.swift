@@ -18,6 +18,12 @@ package struct DeviceError: CodedError {
         case invalidValue
         /// The device is locked, which it must not be for this.
         case locked
+        /// Somebody serves from the device, which must not be erased under them.
+        case inUse
+        /// The device is being erased.
+        case beingErased
+        /// The device's folder went, or what is in it, while it was in use.
+        case gone
         /// Something of that name is there, and was not to be replaced.
         case alreadyThere
         /// The file is no backup of a key chain.

@@ -29,13 +29,7 @@ package final class FileLock: Sendable {
     /// - Throws: `DeviceError` when the file cannot be made, locked or written.
     package static func attempt(_ path: String) throws(DeviceError) -> Attempt {
         let lock = FileLock(descriptor: try open(path))
-        while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
-            switch errno {
-            case EINTR: continue
-            case EWOULDBLOCK: return .alreadyHeld(processIdentifier: lock.holder())
-            default: throw .inputOutput("cannot lock", path, errno: errno)
-            }
-        }
+        guard try lock.take(LOCK_EX, path) else { return .alreadyHeld(processIdentifier: lock.holder()) }
         let text = Array("\(getpid())\n".utf8)
         guard ftruncate(lock.descriptor, 0) == 0,
             unsafe pwrite(lock.descriptor, text, text.count, 0) == text.count
@@ -52,6 +46,30 @@ package final class FileLock: Sendable {
             guard errno == EINTR else { throw .inputOutput("cannot lock", path, errno: errno) }
         }
         return lock
+    }
+
+    /// Takes a lock of the folder at `path` itself, which leaves no file in it; nil where another's lock
+    /// forbids that.
+    ///
+    /// - Parameter isShared: whether others may have such a lock at the same time, rather than nobody.
+    /// - Throws: `DeviceError` when the folder cannot be opened or locked.
+    static func attempt(folder path: String, isShared: Bool) throws(DeviceError) -> FileLock? {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
+        let lock = FileLock(descriptor: descriptor)
+        return try lock.take(isShared ? LOCK_SH : LOCK_EX, path) ? lock : nil
+    }
+
+    /// Whether the lock of that kind could be had at once.
+    private func take(_ kind: CInt, _ path: String) throws(DeviceError) -> Bool {
+        while flock(descriptor, kind | LOCK_NB) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EWOULDBLOCK: return false
+            default: throw .inputOutput("cannot lock", path, errno: errno)
+            }
+        }
+        return true
     }
 
     private static func open(_ path: String) throws(DeviceError) -> CInt {
