@@ -36,14 +36,20 @@ extension DeviceError: CommandReportable {
 }
 
 extension KeychainError: CommandReportable {
+    /// What to do where the key chain's file or its master key is at fault: nothing that opens it can help.
+    package static let remedyOfDamage =
+        "bring the device's keychain folder back as it was, or erase the device with keyshare-device reset"
+    /// What to do where a record does not open in a key chain that does.
+    package static let remedyOfAlteration = "what was altered cannot be trusted; clear empties the key chain"
+
     package var commandFailure: CommandFailure {
         if let cause = cause as? DeviceError { return cause.commandFailure }
         let hint: String?
         let status: ExitStatus
         switch code {
         case .diskFull, .io, .readOnly, .notAvailable: (status, hint) = (.inputOutput, nil)
-        case .invalidKeychain, .decode:
-            (status, hint) = (.inputOutput, "what was altered cannot be trusted; clear empties the key chain")
+        case .invalidKeychain: (status, hint) = (.inputOutput, Self.remedyOfDamage)
+        case .decode: (status, hint) = (.inputOutput, Self.remedyOfAlteration)
         case .itemNotFound: (status, hint) = (.noSuchItem, nil)
         case .dataTooLarge, .interactionNotAllowed, .missingEntitlement: (status, hint) = (.refused, nil)
         case .param, .duplicateItem, .internalError: (status, hint) = (.unexpected, nil)

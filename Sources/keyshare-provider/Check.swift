@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import KeyShareProvider
 
 struct Check: ParsableCommand {
@@ -42,7 +43,8 @@ struct Check: ParsableCommand {
         CommandFailure(
             .inputOutput, code: "damaged",
             "the key chain has \(counted(problems.count, "problem", "problems"))",
-            hint: "what was altered cannot be trusted; clear empties the key chain")
+            hint: problems.contains { $0.kind == .structure }
+                ? KeychainError.remedyOfDamage : KeychainError.remedyOfAlteration)
     }
 
     private struct Document: Encodable {

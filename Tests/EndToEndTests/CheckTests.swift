@@ -47,7 +47,7 @@ struct CheckTests {
         #expect(try run.errorCode() == "damaged")
         let problems = try #require(try run.json()["problems"] as? [[String: Any]])
         #expect(problems.map { $0["label"] as? String }.contains(other))
-        #expect(try await simulation.provider("check").errors.contains("hint: "))
+        #expect(try await simulation.provider("check").errors.contains("clear empties the key chain"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
     }
 
@@ -57,8 +57,10 @@ struct CheckTests {
         // Pages behind the first, so that the file opens and its structure is wrong.
         for index in contents.indices.dropFirst(4096) { contents[index] = 0xA5 }
         try contents.write(to: URL(fileURLWithPath: database))
-        #expect(try await simulation.provider("check").status == 74)
-        #expect(try await simulation.provider("serve").status == 74)
+        for command in ["check", "serve"] {
+            let run = try await simulation.provider(command)
+            #expect(run.status == 74 && run.errors.contains("erase the device with keyshare-device reset"))
+        }
     }
 
     @Test("serves without core dumps, and with every descriptor that it may have")

@@ -194,10 +194,23 @@ struct DeviceCommandTests {
         #expect(try await keychain("provider").count > 1)
     }
 
-    @Test("erases a device whose path is too long for a socket")
-    func resetOfLong() async throws {
+    @Test("erases a device whose path is too long for a socket, and one whose key chain does not open")
+    func resetOfBroken() async throws {
         let long = simulation.scratch.path(String(repeating: "x", count: 120))
+        try await simulation.provider("trust", "--device", long)
+        let key = long + "/keychain/master.key"
+        try FileManager.default.removeItem(atPath: key)
+        for arguments in [["clear", "--yes"], ["check"]] {
+            let run = try await simulation.provider(arguments + ["--device", long])
+            #expect(run.status == 74 && run.errors.contains("erase the device with keyshare-device reset"))
+        }
         #expect(try await simulation.device("reset", "--yes", "--device", long).status == 0)
+        #expect(try await simulation.provider("check", "--device", long).status == 0)
+        try Data("no database".utf8).write(to: URL(fileURLWithPath: long + "/keychain/keychain.sqlite"))
+        let run = try await simulation.device("keychain", "--device", long)
+        #expect(run.status == 74 && run.errors.contains("erase the device with keyshare-device reset"))
+        #expect(try await simulation.device("reset", "--yes", "--device", long).status == 0)
+        #expect(try await simulation.device("keychain", "--device", long).status == 0)
     }
 
     @Test("erases a device when it is meant and nobody serves from it")

@@ -110,7 +110,8 @@ struct KeychainStore: Sendable {
             (try migrator.hasCompletedMigrations(database), try migrator.hasBeenSuperseded(database))
         }
         guard !isSuperseded else {
-            throw KeychainError(.invalidKeychain, "the key chain was made by a newer version")
+            throw KeychainError(
+                .invalidKeychain, "the key chain was made by a newer version", hint: "use that version")
         }
         if !isComplete { try migrator.migrate(queue) }
     }
