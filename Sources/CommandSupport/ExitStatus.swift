@@ -45,7 +45,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .validationFailed: "validation failed: key mismatch, expired, untrusted, wrong usage"
         case .providerUnavailable: "provider or password service not reachable or failing"
         case .noSuchItem: "no such item, or nothing matches"
-        case .refused: "refused by policy: a limit, a disabled item, no consent, not entitled"
+        case .refused: "refused: a limit, disabled item, no consent, not entitled, device locked"
         case .usage: "usage: unknown or deprecated type, mixed mechanisms, wrong options"
         case .cannotCreate: "cannot create a file or folder"
         case .inputOutput: "input or output error"

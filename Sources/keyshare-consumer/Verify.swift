@@ -9,7 +9,8 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check what was imported, or a file: chain, validity, key match and usage.",
         discussion: """
-            Each check passes, fails or was not made. One failed check makes the exit code 7.
+            Each check passes, fails or was not made. One failed check makes the exit code 7; a private key that \
+            cannot be read, such as on a locked device, makes it what show gives.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
@@ -74,11 +75,12 @@ struct Verify: ParsableCommand {
         for path in crl { verifier.revocationLists += try revocationLists(path) }
         let candidates = file.isEmpty ? try heldCandidates() : try fileCandidates()
         let reports = candidates.map { IdentityVerification($0, verifier, at: clock.now) }
-        let failed = reports.filter { !$0.valid }.count
-        let failure =
-            failed == 0
-            ? nil
-            : CommandFailure(.validationFailed, "\(failed) of \(reports.count) identities failed a check")
+        let failed = reports.filter { !$0.valid }
+        let failure = failed.first.map { first in
+            first.unread
+                ?? CommandFailure(
+                    .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
+        }
         if output.json {
             try console.document(
                 VerificationDocument(results: reports, error: failure.map(FailureDocument.Body.init)))
@@ -130,7 +132,7 @@ struct Verify: ParsableCommand {
 
     private func write(_ report: IdentityVerification, _ console: Console) throws {
         try console.data(
-            "\(report.type)  \(report.serial)  \(report.label.prefix(16))\u{2026}  \(report.valid ? "ok" : "FAILED")"
+            "\(report.type)  \(report.serial)  \(report.label.prefix(16))\u{2026}  \(report.verdict)"
         )
         try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
     }
@@ -161,6 +163,18 @@ private struct IdentityVerification: Encodable {
     let serial: String
     let valid: Bool
     let checks: [Check]
+    /// Why there is no private key to hold against the certificate: no word on the key itself.
+    let unread: CommandFailure?
+
+    private enum CodingKeys: CodingKey {
+        case label, type, serial, valid, checks
+    }
+
+    var verdict: String {
+        valid ? "ok" : checks.contains { $0.outcome == Self.failed } ? "FAILED" : "NOT CHECKED"
+    }
+
+    private static let failed = Verification.Outcome.failed.word
 
     init(_ candidate: Candidate, _ verifier: CertificateVerifier, at date: Date) {
         let summary = IdentitySummary(candidate.certificate)
@@ -174,18 +188,24 @@ private struct IdentityVerification: Encodable {
         do {
             let matches = try candidate.privateKey.get().matches(candidate.certificate)
             match = Check(
-                check: "key match", outcome: matches ? "pass" : "fail",
+                check: "key match",
+                outcome: (matches ? Verification.Outcome.passed : .failed).word,
                 explanation: matches
                     ? "the private key is the certificate's" : "the private key is another one's")
+            unread = nil
         } catch {
-            match = Check(check: "key match", outcome: "fail", explanation: CommandFailure(error).message)
+            let failure = CommandFailure(error)
+            match = Check(
+                check: "key match", outcome: Verification.Outcome.notChecked.word,
+                explanation: failure.message)
+            unread = failure
         }
         checks =
             [match]
             + verification.checks.map {
                 Check(check: $0.kind.words, outcome: $0.outcome.word, explanation: $0.explanation)
             }
-        valid = verification.isValid && match.outcome == "pass"
+        valid = verification.isValid && match.outcome == Verification.Outcome.passed.word
         label = summary.label
         self.type = type.rawValue
         serial = summary.serialNumber

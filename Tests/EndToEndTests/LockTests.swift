@@ -36,6 +36,29 @@ struct DeviceLockTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
+    @Test("verifies no key while locked, and says so of each in place of a mismatch")
+    func verify() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        try await simulation.serve()
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        try await simulation.consumer("import", item)
+        let trust = simulation.scratch.path("trust.pem")
+        try await simulation.provider("trust", "-o", trust)
+        try await simulation.device("lock")
+        let locked = try await simulation.consumer("verify", "--trust", trust, "--json")
+        #expect(try locked.status == 10 && locked.errorCode() == "errSecInteractionNotAllowed")
+        #expect(locked.errors.hasSuffix("hint: unlock the device\n"))
+        let checks = try #require(try locked.results().first?["checks"] as? [[String: String]])
+        #expect(checks.first?["outcome"] == "not checked")
+        #expect(checks.dropFirst().allSatisfy { $0["outcome"] != "fail" })
+        let text = try await simulation.consumer("verify", "--trust", trust).text
+        #expect(text.contains("  NOT CHECKED\n") && !text.contains("FAILED"))
+        try await simulation.device("unlock")
+        #expect(try await simulation.consumer("verify", "--trust", trust).status == 0)
+    }
+
     @Test("starts no provider before the first unlock, and says what would help")
     func start() async throws {
         let simulation = try Simulation()
