@@ -14,6 +14,8 @@ package struct ConsumerError: Error, Equatable, Sendable {
         case noPasswordService = "no-password-service"
         /// The password service answered, with nothing.
         case emptyAnswer = "empty-answer"
+        /// The password service's answer does not open the item.
+        case servicePassword = "wrong-password"
         /// Neither the pasteboard nor the user gives a password.
         case noPassword = "no-password"
         /// What is on the pasteboard is not the file's password.

@@ -63,13 +63,19 @@ package struct Importer: Sendable {
         }
         let results = await importFile(
             fetched.bytes, named: item.identifier, with: reader.with(fetched.password))
-        return fetched.password.isEmpty ? results.map(Self.blamingService) : results
+        return results.map { Self.blamingService($0, isEmpty: fetched.password.isEmpty) }
     }
 
-    /// An empty answer is the password of a file that is under none, and otherwise no answer at all.
-    private static func blamingService(_ result: ImportResult) -> ImportResult {
-        guard (result.error as? PKCS12Error)?.code == .wrongPassword else { return result }
-        let error = ConsumerError(.emptyAnswer, "the password service gives neither a password nor an error")
+    /// A wrong password is the service's here, and nothing the user can give. An empty answer is the password of
+    /// a file that is under none, and otherwise no answer at all.
+    private static func blamingService(_ result: ImportResult, isEmpty: Bool) -> ImportResult {
+        guard let wrong = result.error as? PKCS12Error, wrong.code == .wrongPassword else { return result }
+        let error =
+            isEmpty
+            ? ConsumerError(.emptyAnswer, "the password service gives neither a password nor an error")
+            : ConsumerError(
+                .servicePassword, "\(wrong.reason), and it is the password service's",
+                hint: "it may have been rotated meanwhile: import the item again")
         return ImportResult(item: result.item, entry: result.entry, outcome: .failed(error))
     }
 

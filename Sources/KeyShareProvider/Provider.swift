@@ -18,9 +18,18 @@ package final class Provider: ProviderService {
     private let hasFixedPassword: Bool
     private let usesEmptyPassword: Bool
     private let deviceState: DeviceStateWatch
-    /// The service password, nil where it was forgotten, and the change count of the key chain that it was read
-    /// at.
-    private let currentPassword: Mutex<(password: SecretBytes?, generation: Int64)>
+    private let currentPassword: Mutex<CurrentPassword>
+
+    /// The service password as it was read last.
+    private struct CurrentPassword {
+        /// Nil where it was forgotten.
+        var password: SecretBytes?
+        /// The change count of the key chain that it was read at.
+        var generation: Int64 = -1
+        /// How often it was another one. After it was forgotten nothing tells; that took a lock, which ends
+        /// grants by itself.
+        var rotations: UInt64 = 0
+    }
 
     /// Reads the service password, or makes it on first use.
     ///
@@ -45,7 +54,7 @@ package final class Provider: ProviderService {
         // Counted before reading, as in the catalogue, so that no change is missed.
         let password = try fixedPassword ?? store.servicePassword()
         hasFixedPassword = fixedPassword != nil
-        currentPassword = Mutex((password, -1))
+        currentPassword = Mutex(CurrentPassword(password: password))
         try refreshPassword(generation: store.changeCount())
     }
 
@@ -81,7 +90,8 @@ package final class Provider: ProviderService {
 
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         do {
-            return try deviceState.status().lockCount
+            // Both only ever grow.
+            return try deviceState.status().lockCount + currentPassword.withLock { $0.rotations }
         } catch {
             throw ProviderFailure(error, during: "the device's state cannot be read")
         }
@@ -95,7 +105,10 @@ package final class Provider: ProviderService {
         } catch {
             exporter.forget()
             if !hasFixedPassword {
-                currentPassword.withLock { $0 = (nil, -1) }
+                currentPassword.withLock { current in
+                    current.password = nil
+                    current.generation = -1
+                }
             }
             return
         }
@@ -211,7 +224,10 @@ package final class Provider: ProviderService {
         // Read under the lock, so that what was read earlier never takes the place of what was read later.
         try currentPassword.withLock { current in
             guard current.generation != generation else { return }
-            current = (try store.servicePassword(), generation)
+            let password = try store.servicePassword()
+            if let old = current.password, old != password { current.rotations += 1 }
+            current.password = password
+            current.generation = generation
         }
     }
 

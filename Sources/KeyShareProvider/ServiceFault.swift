@@ -131,7 +131,10 @@ package struct FaultyProvider: ProviderService {
         }
     }
 
-    package func grantPeriod() throws(ProviderFailure) -> UInt64 { try provider.grantPeriod() }
+    package func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        // Rotated between two requests of one grant, which a provider without this fault would end.
+        fault == .passwordRotated ? 0 : try provider.grantPeriod()
+    }
 
     package func page(
         of container: String, after cursor: String?, limit: Int

@@ -8,7 +8,7 @@ extension ConsumerError: CommandReportable {
             switch code {
             case .noSuchIdentity, .ambiguousLabel, .isFolder, .nothingToImport: .noSuchItem
             case .itemDisabled: .refused
-            case .noPassword, .pasteboardHoldsOther: .wrongPassword
+            case .noPassword, .pasteboardHoldsOther, .servicePassword: .wrongPassword
             case .noPasswordService, .emptyAnswer: .providerUnavailable
             }
         return CommandFailure(status, code: code.rawValue, reason, hint: hint)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import KeyShareProvider
 
 struct Clear: ParsableCommand {
@@ -21,6 +22,7 @@ struct Clear: ParsableCommand {
         try confirmation.confirm("Remove everything from the provider's key chain?")
         let count = try store.removeAll()
         try ServiceBehaviour.store(nil, on: device)
+        try Notifications(device: device).post(Notifications.passwordChanged)
         if output.json {
             try console.document(["removed": count])
         } else {

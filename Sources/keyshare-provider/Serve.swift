@@ -118,6 +118,7 @@ struct Serve: AsyncParsableCommand {
                 service: try Watch(device, Notifications.passwordChanged) {
                     // Where it cannot be read now, the next request tries again and says so.
                     try? provider.refresh()
+                    server.endOldGrants()
                 }),
             .init(
                 service: try Watch(device, Notifications.deviceStateChanged) {
@@ -137,10 +138,12 @@ struct Serve: AsyncParsableCommand {
                 service: Announcement(
                     console: console, path: server.path, pki: website.map { "http://\($0.address)" },
                     store: store)))
+        // What the group says of its services below a warning is how they look in Swift.
+        var groupLogger = logger
+        groupLogger.logLevel = max(logger.logLevel, .warning)
         let group = ServiceGroup(
             configuration: .init(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger))
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger))
         try await group.run()
         console.note("stopped")
     }

@@ -58,6 +58,27 @@ struct ImporterTests {
         #expect(try store.identities().isEmpty)
     }
 
+    @Test("begins again, once, where the password was rotated and the grant ended with it")
+    func rotation() async throws {
+        let identity = try TestIdentity("a")
+        var provider = StandInProvider(content: .success(try identity.file()))
+        provider.rotations = 1
+        #expect(try await importItem(provider).compactMap(\.identity?.label) == [identity.certificate.label])
+        provider = StandInProvider(content: .success(try identity.file()))
+        provider.rotations = 100
+        let error = try await importItem(provider).first?.error as? ConnectionError
+        #expect(error?.code == .provider(.notAvailable))
+    }
+
+    @Test("says whose a wrong password is, and advises nothing that the user cannot do")
+    func wrongPassword() async throws {
+        let provider = StandInProvider(
+            content: .success(try TestIdentity("a").file()), secret: .success(SecretBytes(utf8: "other")))
+        let error = try await importItem(provider).first?.error as? ConsumerError
+        #expect(error?.code == .servicePassword)
+        #expect(error?.hint?.contains("import the item again") == true)
+    }
+
     @Test("stops accessing the item, whether it succeeded or failed on the way")
     func stopsAccessing() async throws {
         let file = try TestIdentity("a").file()

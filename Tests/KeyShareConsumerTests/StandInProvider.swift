@@ -3,6 +3,7 @@ import KeySharing
 import Logging
 import OpenSSL
 import ProviderConnection
+import Synchronization
 import TestSupport
 
 /// A provider that answers what a test tells it to, over a real socket.
@@ -11,6 +12,13 @@ struct StandInProvider: ProviderService {
     var services = [PasswordService.name]
     var content: Result<[UInt8], ProviderFailure> = .success([])
     var secret: Result<SecretBytes, ProviderFailure> = .success(SecretBytes(utf8: "password"))
+    /// How often all grants end behind a password that was given.
+    var rotations: UInt64 = 0
+    private let passwords = Counter()
+
+    private final class Counter: Sendable {
+        let value = Atomic<UInt64>(0)
+    }
 
     static let item = Item(
         identifier: "All.zip", filename: "All.zip", kind: .zip, contentType: "purebred2025.zip.all",
@@ -28,9 +36,14 @@ struct StandInProvider: ProviderService {
 
     func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] { try content.get() }
 
-    func password(for identifier: String) throws(ProviderFailure) -> SecretBytes { try secret.get() }
+    func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        passwords.value.add(1, ordering: .relaxed)
+        return try secret.get()
+    }
 
-    func grantPeriod() throws(ProviderFailure) -> UInt64 { 0 }
+    func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        min(passwords.value.load(ordering: .relaxed), rotations)
+    }
 
     func present(
         _ types: [String], after cursor: String?, limit: Int

@@ -76,7 +76,7 @@ struct LockTests {
     }
 
     @Test(
-        "takes back every grant when it is locked or restarted, though it is unlocked again at once, and grants anew"
+        "takes back every grant when it is locked, restarted or has another password, and grants anew at once"
     )
     func grants() async throws {
         let (provider, label) = try await warmProvider()
@@ -85,11 +85,18 @@ struct LockTests {
             path: path, service: provider, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let running = Task { try await server.run() }
         let client = try await ProviderClient.connect(path: path, clientName: "test")
-        for close in [{ try $0.lock() }, { try $0.restart() }] as [(Device) throws -> Void] {
+        let ends: [() throws -> Void] = [
+            { try device.lock() }, { try device.restart() },
+            {
+                try store.rotateServicePassword()
+                try provider.refresh()
+            },
+        ]
+        for end in ends {
             try await client.startAccessing(label)
             _ = try await client.fetchPassword(for: label)
             _ = try await client.readAll(label)
-            try close(device)
+            try end()
             try device.unlock()
             let notGranted = ConnectionError(ProviderFailure(.notAvailable, ""))
             await #expect(throws: notGranted) { try await client.fetchPassword(for: label) }
