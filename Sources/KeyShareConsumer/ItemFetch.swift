@@ -34,7 +34,9 @@ extension ProviderClient {
             try? await stopAccessing(item.identifier)
             return (bytes, password)
         } catch {
-            try? await stopAccessing(item.identifier)
+            // One that did not answer would keep the user waiting for this answer too; the grant ends with the
+            // connection.
+            if (error as? ConnectionError)?.code != .timedOut { try? await stopAccessing(item.identifier) }
             throw error
         }
     }

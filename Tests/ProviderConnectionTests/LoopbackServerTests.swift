@@ -203,7 +203,7 @@ struct LoopbackServerTests {
 
 extension Result where Failure == any Error {
     /// What `body` gives or throws.
-    fileprivate init(_ body: () async throws -> Success) async {
+    init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

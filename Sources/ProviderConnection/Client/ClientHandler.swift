@@ -17,6 +17,8 @@ final class ClientHandler: ChannelInboundHandler {
     private let acceptsServer: @Sendable (PeerIdentity) -> Bool
     private var context: ChannelHandlerContext?
     private var waiting: [UInt32: Waiting] = [:]
+    /// Requests that have timed out, and may be answered yet.
+    private var late: Set<UInt32> = []
     private var lastID = Wire.noRequest
     private var received = ByteBuffer()
     /// Why nothing can be asked any more.
@@ -34,7 +36,7 @@ final class ClientHandler: ChannelInboundHandler {
         }
         repeat {
             lastID &+= 1
-        } while lastID == Wire.noRequest || waiting[lastID] != nil
+        } while lastID == Wire.noRequest || waiting[lastID] != nil || late.contains(lastID)
         let id = lastID
         var frame = ByteBuffer()
         do throws(ProviderFailure) {
@@ -44,8 +46,9 @@ final class ClientHandler: ChannelInboundHandler {
             return
         }
         let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [self] in
-            let late = ConnectionError(.timedOut, "the provider did not answer in time")
-            waiting.removeValue(forKey: id)?.promise.succeed(.failure(late))
+            late.insert(id)
+            waiting.removeValue(forKey: id)?.promise.succeed(
+                .failure(ConnectionError(.timedOut, "the provider did not answer in time")))
         }
         waiting[id] = Waiting(promise: promise, timeout: deadline)
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
@@ -114,8 +117,9 @@ final class ClientHandler: ChannelInboundHandler {
             answered.promise.succeed(.success(reply))
         } else if frame.requestID == Wire.noRequest, case .failure(let failure) = reply {
             finish(ConnectionError(failure))
+        } else if late.remove(frame.requestID) == nil {
+            throw ProviderFailure(.malformed, "the provider answered what it was not asked")
         }
-        // Anything else answers a request that has timed out.
     }
 
     /// Ends everything for one reason, the first one given.

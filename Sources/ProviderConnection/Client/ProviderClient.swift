@@ -169,11 +169,12 @@ extension ProviderClient {
                 throw ConnectionError(
                     .contentTooLarge, "the content has \(chunk.total) bytes, over \(limits.contentSize)")
             }
-            content += chunk.bytes
-            if content.count == chunk.total { return content }
-            guard !chunk.bytes.isEmpty, content.count < chunk.total else {
+            // What was asked for or the rest: by smaller pieces a provider could keep its consumer for ever.
+            guard chunk.bytes.count == min(Wire.chunkLimit, chunk.total - content.count) else {
                 throw ConnectionError(.malformedReply, "the content was cut short")
             }
+            content += chunk.bytes
+            if content.count == chunk.total { return content }
         }
     }
 
