@@ -111,25 +111,22 @@ struct FileLockTests {
         scratch = try Scratch()
     }
 
-    @Test("A lock has one holder, and is free when the holder lets go")
-    func exclusive() throws {
-        let path = scratch.path("lock")
-        var first: FileLock.Attempt? = try FileLock.attempt(path)
-        guard case .acquired = first else {
-            Issue.record("a free lock was not given")
-            return
+    @Test("A folder's lock is one holder's or many's, and free when they let go")
+    func folder() throws {
+        func attempt(isShared: Bool) throws -> FileLock? {
+            try FileLock.attempt(folder: scratch.folder, isShared: isShared)
         }
-        guard case .alreadyHeld(let holder) = try FileLock.attempt(path) else {
-            Issue.record("a held lock was given")
-            return
-        }
-        #expect(holder == getpid())
-        #expect(try scratch.mode(path) == 0o600)
-        first = nil
-        guard case .acquired = try FileLock.attempt(path) else {
-            Issue.record("a lock that was let go was not given")
-            return
-        }
+        var shared = [try #require(try attempt(isShared: true)), try #require(try attempt(isShared: true))]
+        #expect(try attempt(isShared: false) == nil)
+        shared.removeLast()
+        #expect(try attempt(isShared: false) == nil)
+        shared = []
+        var only = try attempt(isShared: false)
+        #expect(only != nil)
+        #expect(try attempt(isShared: true) == nil && attempt(isShared: false) == nil)
+        only = nil
+        #expect(try attempt(isShared: true) != nil)
+        #expect(try scratch.names(scratch.folder).isEmpty)
     }
 
     @Test("Waiting for a lock ends when it is let go")
@@ -149,6 +146,7 @@ struct FileLockTests {
             try await group.waitForAll()
         }
         #expect(counter.value == 400)
+        #expect(try scratch.mode(path) == 0o600)
     }
 
     /// A counter that loses counts unless a lock outside keeps its users apart.
@@ -170,7 +168,7 @@ struct FileLockTests {
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
         #expect(throws: DeviceError(.symbolicLink, path: "", "")) {
-            try FileLock.attempt(scratch.path("link"))
+            try FileLock.acquire(scratch.path("link"))
         }
     }
 }

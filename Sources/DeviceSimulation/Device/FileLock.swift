@@ -1,18 +1,10 @@
 private import Glibc
 
-/// A lock that one holder has at a time, in this process or any other; given back when this object goes, or
-/// the process ends, however it ends (flock(2)).
+/// A lock that one holder has at a time, or as many as share it, in this process or any other; given back when
+/// this object goes, or the process ends, however it ends (flock(2)).
 ///
-/// The file stays behind: removing it would let two processes lock two files of the same name.
+/// A file that was made for it stays behind: removing it would let two processes lock two files of the same name.
 package final class FileLock: Sendable {
-    /// What came of trying to get a lock.
-    package enum Attempt: Sendable {
-        /// It is ours, as long as the object lives.
-        case acquired(FileLock)
-        /// Somebody else has it: the process that says so in the file, where it can be read.
-        case alreadyHeld(processIdentifier: Int32?)
-    }
-
     private let descriptor: CInt
 
     private init(descriptor: CInt) {
@@ -21,20 +13,6 @@ package final class FileLock: Sendable {
 
     deinit {
         close(descriptor)
-    }
-
-    /// Takes the lock of the file at `path`, made if need be with mode 0600, unless somebody has it, and
-    /// leaves this process's number in it.
-    ///
-    /// - Throws: `DeviceError` when the file cannot be made, locked or written.
-    package static func attempt(_ path: String) throws(DeviceError) -> Attempt {
-        let lock = FileLock(descriptor: try open(path))
-        guard try lock.take(LOCK_EX, path) else { return .alreadyHeld(processIdentifier: lock.holder()) }
-        let text = Array("\(getpid())\n".utf8)
-        guard ftruncate(lock.descriptor, 0) == 0,
-            unsafe pwrite(lock.descriptor, text, text.count, 0) == text.count
-        else { throw .inputOutput("cannot write", path, errno: errno) }
-        return .acquired(lock)
     }
 
     /// Takes the lock of the file at `path`, made if need be with mode 0600, and waits until it is free.
@@ -57,19 +35,14 @@ package final class FileLock: Sendable {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
         let lock = FileLock(descriptor: descriptor)
-        return try lock.take(isShared ? LOCK_SH : LOCK_EX, path) ? lock : nil
-    }
-
-    /// Whether the lock of that kind could be had at once.
-    private func take(_ kind: CInt, _ path: String) throws(DeviceError) -> Bool {
-        while flock(descriptor, kind | LOCK_NB) != 0 {
+        while flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             switch errno {
             case EINTR: continue
-            case EWOULDBLOCK: return false
+            case EWOULDBLOCK: return nil
             default: throw .inputOutput("cannot lock", path, errno: errno)
             }
         }
-        return true
+        return lock
     }
 
     private static func open(_ path: String) throws(DeviceError) -> CInt {
@@ -80,12 +53,5 @@ package final class FileLock: Sendable {
                 : .cannotCreate(path, errno: errno)
         }
         return descriptor
-    }
-
-    private func holder() -> Int32? {
-        var text = [UInt8](repeating: 0, count: 16)
-        let count = unsafe pread(descriptor, &text, text.count, 0)
-        return Int32(
-            String(decoding: text.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 }
