@@ -44,13 +44,14 @@ struct Channels: AsyncParsableCommand {
         let options = device
         let device = try options.openDevice()
         var sender = from.app
+        if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
         var receiver =
             to?.app
             ?? App(
                 bundleIdentifier: "red.hound.keyshare.companion", teamIdentifier: sender.teamIdentifier,
                 entitlements: sender.entitlements)
-        if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
         if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
+        (sender, receiver) = (sender.installed(with: receiver), receiver.installed(with: sender))
 
         let trial = RoadTrial(sender: sender, receiver: receiver, state: try state ?? device.state())
         let folder = try device.trialFolder()

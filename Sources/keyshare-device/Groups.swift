@@ -17,11 +17,11 @@ struct Groups: ParsableCommand {
         let console = output.console
         let device = try device.openDevice()
         var names: [String] = []
-        for group in App.installed.flatMap(\.entitlements.applicationGroups) where !names.contains(group) {
+        for group in App.installed.flatMap(\.applicationGroups) where !names.contains(group) {
             names.append(group)
         }
         let groups = try names.map { name in
-            let members = App.installed.filter { $0.entitlements.applicationGroups.contains(name) }
+            let members = App.installed.filter { $0.applicationGroups.contains(name) }
             let files = try members.first.map { try AppGroup(name, app: $0, device: device).names() }
             return GroupDocument(
                 identifier: name, members: members.map(\.bundleIdentifier), files: files ?? [])

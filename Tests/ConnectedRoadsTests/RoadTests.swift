@@ -56,8 +56,9 @@ struct RoadTests {
 
     @Test("Without a common group the roads through one are closed, and say what is missing")
     func entitlements() async throws {
-        var stranger = Pair.receiver
-        stranger.entitlements = Entitlements()
+        let stranger = App(
+            bundleIdentifier: "example.stranger", teamIdentifier: Pair.receiver.teamIdentifier,
+            entitlements: Entitlements())
         var member = Pair.receiver.member(.fileProvider, name: "files", entitlements: Entitlements())
         for name in ["key-chain", "app-group", "database"] {
             #expect(try await trial(name, receiver: stranger).failure?.code == .missingEntitlement)
@@ -70,6 +71,60 @@ struct RoadTests {
         member = Pair.sender.member(.fileProvider, name: "files")
         #expect(try await trial("url-pasteboard", sender: member).failure?.code == .notPermitted)
         #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
+    }
+
+    /// team of the receiver, key-chain groups of both, application groups of both; which of key-chain,
+    /// app-group and database work; what the hint says where one does not
+    @Test(
+        "Which roads through a group are open is what a device's signatures allow",
+        arguments: [
+            ("TEAM000001", ["TEAM000001.a"], ["group.a"], "yyy", ""),
+            ("TEAM000001", ["TEAM000001.a"], [], "ynn", "give both apps the same application group"),
+            ("TEAM000001", [], ["group.a"], "yyy", ""),
+            ("TEAM000001", [], ["TEAM000001.a"], "yyy", ""),
+            ("TEAM000001", [], ["a"], "nnn", "begins with group."),
+            ("TEAM000001", ["a"], [], "nnn", "in front: TEAM000001.a"),
+            ("TEAM000001", ["com.apple.token"], [], "nnn", "the system alone adds to com.apple.token"),
+            ("TEAM000001", ["com.apple.token", "TEAM000001.a"], ["group.a"], "yyy", ""),
+            ("TEAM000001", ["TEAM000001.example.sender"], [], "ynn", "the same application group"),
+            ("TEAM000002", ["com.apple.token"], [], "nnn", "take a road without a group"),
+            ("TEAM000002", ["X.shared"], ["group.x"], "nnn", "take a road without a group"),
+            ("TEAM000002", ["TEAM000001.a"], ["group.x"], "nnn", "take a road without a group"),
+            ("TEAM000002", [], ["group.x", "TEAM000001.example.sender"], "nnn", "two teams"),
+        ] as [(String, [String], [String], String, String)])
+    func groups(team: String, keychain: [String], groups: [String], works: String, hint: String) async throws
+    {
+        var (sender, receiver) = (Pair.sender, Pair.receiver)
+        sender.entitlements = Entitlements(keychainAccessGroups: keychain, applicationGroups: groups)
+        receiver.entitlements = sender.entitlements
+        receiver.teamIdentifier = team
+        for (name, isOpen) in zip(["key-chain", "app-group", "database"], works) {
+            let failure = try await trial(name, sender: sender, receiver: receiver).failure
+            #expect(failure?.code == (isOpen == "y" ? nil : .missingEntitlement), "\(name)")
+            // The first failure's hint; the others may lack another group.
+            if let failure, name == "database" || works == "nnn" && name == "key-chain" {
+                #expect(failure.hint?.contains(hint) == true, "\(name): \(failure.hint ?? "")")
+            }
+        }
+    }
+
+    @Test("Whichever group was forgotten on the extension, the hint says so")
+    func forgottenOnExtension() async throws {
+        var host = Pair.sender
+        host.entitlements = Entitlements(
+            keychainAccessGroups: ["com.apple.token", "TEAM000001.a", "TEAM000001.b"],
+            applicationGroups: ["group.example.shared"])
+        // Of the host's first groups the extension knows as little as the host does of its own.
+        let member = host.member(
+            .fileProvider, name: "files",
+            entitlements: Entitlements(keychainAccessGroups: ["com.apple.token", "TEAM000001.c"]))
+        var app = Pair.receiver
+        app.entitlements = Entitlements(
+            keychainAccessGroups: ["com.apple.token", "TEAM000001.other", "TEAM000001.b"])
+        for (sender, receiver) in [(app, member), (member, app)] {
+            let failure = try await trial("key-chain", sender: sender, receiver: receiver).failure
+            #expect(failure?.hint?.contains("an extension needs it") == true, "\(failure?.hint ?? "")")
+        }
     }
 
     @Test("The manager takes the first road that is open, and leaves nothing on the others")

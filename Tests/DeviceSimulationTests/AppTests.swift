@@ -67,6 +67,19 @@ struct AppTests {
         }
     }
 
+    @Test("An extension's host is the app as it is installed with it")
+    func installedWith() throws {
+        var host = App.provider
+        host.entitlements = Entitlements(keychainAccessGroups: ["PRVD000001.new"])
+        var member = App.providerFiles
+        member.entitlements = Entitlements()
+        #expect(member.installed(with: host).hostEntitlements == host.entitlements)
+        for other in [App.consumer, .providerInterface, .providerFiles] {
+            #expect(member.installed(with: other) == member)
+        }
+        #expect(App.provider.installed(with: host) == .provider)
+    }
+
     @Test("Entitlements are read from a property list as an app's signature carries them")
     func plist() throws {
         let text = """

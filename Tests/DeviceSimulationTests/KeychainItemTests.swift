@@ -154,7 +154,8 @@ struct KeychainItemTests {
     }
 
     /// The provider; its extension as it should be, with some entitlements forgotten, and with all of them; an
-    /// app of another team.
+    /// app of another team, one of that team that names the provider's groups, and one of the provider's team
+    /// that names groups which no app can have, and the application group alone.
     private static let entitled: [App] = [
         .provider, .providerFiles,
         App.provider.member(
@@ -162,16 +163,28 @@ struct KeychainItemTests {
             entitlements: Entitlements(keychainAccessGroups: [groups[1]])),
         App.provider.member(.fileProvider, name: "none", entitlements: Entitlements()),
         App(bundleIdentifier: "stranger", teamIdentifier: "STRN000001", entitlements: Entitlements()),
+        App(
+            bundleIdentifier: "thief", teamIdentifier: "STRN000001",
+            entitlements: Entitlements(
+                keychainAccessGroups: [Entitlements.tokenGroup, groups[0], groups[2], "nobody.at.all"],
+                applicationGroups: [groups[1]])),
+        App(
+            bundleIdentifier: "mistaken", teamIdentifier: App.provider.teamIdentifier,
+            entitlements: Entitlements(
+                keychainAccessGroups: ["nobody.at.all", "PRVD000001", Entitlements.tokenGroup],
+                applicationGroups: [groups[3], "nobody.at.all"])),
     ]
 
     /// Which of `groups` each of them may use: shared, authorities, the provider's own, the application group.
-    private static let table = ["yyyy", "yyny", "nynn", "nnnn", "nnnn"]
+    private static let table = ["yyyy", "yyny", "nynn", "nnnn", "nnnn", "nnnn", "nnny"]
 
     /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
     @Test(
         "Each operation in each group: what the entitlements give works, all else is an error",
         arguments: entitled.indices,
-        App.provider.accessGroups + ["CNSM000001.red.hound.keyshare.consumer", "nobody.at.all"])
+        App.provider.accessGroups + [
+            "CNSM000001.red.hound.keyshare.consumer", "nobody.at.all", "PRVD000001",
+        ])
     func groups(index: Int, group: String) throws {
         let provider = try Keychain(device: device, app: Self.entitled[index])
         let column = Self.groups.firstIndex(of: group)
@@ -207,6 +220,68 @@ struct KeychainItemTests {
         }
         if App.consumer.accessGroups.contains(group) {
             #expect(try consumer.password(service: "s", account: "a")?.plain == "theirs")
+        }
+    }
+
+    @Test("An item that names no group goes to the first that the app may add to")
+    func defaultGroup() throws {
+        for (index, group) in [
+            "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.shared",
+            "PRVD000001.red.hound.keyshare.authorities", "PRVD000001.red.hound.keyshare.provider.none",
+            "STRN000001.stranger", "STRN000001.thief", "PRVD000001.mistaken",
+        ].enumerated() {
+            let keychain = try Keychain(device: device, app: Self.entitled[index])
+            try keychain.add(.key(Self.secret("k"), label: "default"))
+            let found = try keychain.copyMatching(KeychainQuery(.key, label: "default", accessGroup: group))
+            #expect(found.map(\.accessGroup) == [group])
+            try keychain.delete(KeychainQuery(.key, label: "default"))
+        }
+    }
+
+    @Test("The group of the tokens is seen by who is entitled to it, and nothing is added to it")
+    func tokens() throws {
+        let group = Entitlements.tokenGroup
+        let query = KeychainQuery(.key, accessGroup: group)
+        for (app, isEntitled) in [(Self.entitled[5], true), (Self.entitled[6], true), (.provider, false)] {
+            let keychain = try Keychain(device: device, app: app)
+            try keychain.add(.key(Self.secret("k"), label: "own"))
+            let looks: [() throws -> Void] = [
+                { _ = try keychain.password(service: "s", account: "a", accessGroup: group) },
+                { try keychain.deletePassword(service: "s", account: "a", accessGroup: group) },
+                { _ = try keychain.identities(accessGroup: group) },
+                { _ = try keychain.changeCount(accessGroup: group) },
+            ]
+            for look in looks {
+                if isEntitled {
+                    #expect(throws: Never.self) { try look() }
+                } else {
+                    #expect(throws: KeychainError(.missingEntitlement, "")) { try look() }
+                }
+            }
+            let nothing = KeychainError(isEntitled ? .itemNotFound : .missingEntitlement, "")
+            #expect(throws: nothing) { try keychain.copyMatching(query) }
+            #expect(throws: nothing) { try keychain.delete(query) }
+            let additions: [() throws -> Void] = [
+                { try keychain.add(.key(Self.secret("k"), label: "l").with(accessGroup: group)) },
+                {
+                    try keychain.setPassword(Self.secret("p"), service: "s", account: "a", accessGroup: group)
+                },
+                {
+                    _ = try keychain.createOrReadPassword(
+                        service: "s", account: "a", accessGroup: group, make: { Self.secret("r") })
+                },
+                { try keychain.add(.sample("A", group: group)) },
+                {
+                    try keychain.update(
+                        KeychainQuery(.key, label: "own"), KeychainChange(accessGroup: group))
+                },
+            ]
+            for addition in additions {
+                let error = #expect(throws: KeychainError.self) { try addition() }
+                #expect(error?.code == .missingEntitlement)
+                #expect((error?.hint?.contains("the system alone") == true) == isEntitled)
+            }
+            try keychain.delete(KeychainQuery(.key, label: "own"))
         }
     }
 }

@@ -159,9 +159,62 @@ struct DeviceCommandTests {
             ])
         #expect(try await reasons("--to", "files").last == "not-permitted")
         let hint = try await simulation.device("channels", "--to", "consumer").errors
-        #expect(hint.contains("hint: give both apps the same key-chain group"))
+        #expect(hint.contains("hint: apps of two teams can share none; take a road without a group"))
         let broken = try simulation.write("{", as: "broken.plist")
         #expect(try await simulation.device("channels", "--sender-entitlements", broken).status == 5)
+    }
+
+    /// The property list of an app that names these groups.
+    private func plist(_ name: String, _ keychain: String..., groups: [String] = []) throws -> String {
+        func list(_ key: String, _ names: [String]) -> String {
+            "<key>\(key)</key><array>\(names.map { "<string>\($0)</string>" }.joined())</array>"
+        }
+        let lists =
+            list("keychain-access-groups", keychain)
+            + list("com.apple.security.application-groups", groups)
+        return try simulation.write("<plist version=\"1.0\"><dict>\(lists)</dict></plist>", as: name)
+    }
+
+    /// The roads through a group: why each is closed, and the hint.
+    private func groupRoads(_ arguments: String...) async throws -> [[String?]] {
+        let channels = try await simulation.device(["channels", "--json"] + arguments).json()["channels"]
+        return try #require(channels as? [[String: Any]]).prefix(3)
+            .map { [$0["reason"] as? String, $0["hint"] as? String] }
+    }
+
+    @Test("opens no road through a group that no device's signatures give, whatever both apps name")
+    func impossibleGroups() async throws {
+        for plist in [
+            try plist("token.plist", "com.apple.token"),
+            try plist("none.plist", "X.shared", groups: ["group.x"]),
+        ] {
+            let both = ["--sender-entitlements", plist, "--receiver-entitlements", plist]
+            let run = try await simulation.device(["channels", "--json", "--to", "consumer"] + both)
+            let channels = try #require(try run.json()["channels"] as? [[String: Any]])
+            #expect(
+                channels.prefix(3).map { $0["reason"] as? String }
+                    == Array(repeating: "missing-entitlement", count: 3))
+        }
+    }
+
+    @Test("gives the receiver that nobody names the groups of the sender's own property list")
+    func defaultReceiver() async throws {
+        let own = try plist("own.plist", "PRVD000001.own", groups: ["group.own"])
+        #expect(try await groupRoads("--sender-entitlements", own).allSatisfy { $0 == [nil, nil] })
+    }
+
+    @Test("says of a group that it was forgotten on the extension, also where the app has it by its own list")
+    func forgottenOnExtension() async throws {
+        let host = try plist("host.plist", "PRVD000001.own", groups: ["group.own"])
+        let none = try plist("none.plist")
+        let said = try await groupRoads(
+            "--sender-entitlements", host, "--to", "files", "--receiver-entitlements", none)
+        #expect(said.allSatisfy { $0[0] == "missing-entitlement" })
+        #expect(said.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
+        let back = try await groupRoads(
+            "--receiver-entitlements", host, "--to", "provider", "--from", "files", "--sender-entitlements",
+            none)
+        #expect(back.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
     }
 
     @Test("restores what may leave another device, which is nothing of provider and consumer")

@@ -181,9 +181,9 @@ extension Device {
     ///
     /// - Throws: `DeviceError` when something cannot be removed.
     package func uninstall(_ app: App, remaining: [App]) throws(DeviceError) {
-        let kept = Set(remaining.flatMap(\.entitlements.applicationGroups))
+        let kept = Set(remaining.flatMap(\.applicationGroups))
         var folders = [try container(of: app)]
-        for group in app.entitlements.applicationGroups where !kept.contains(group) {
+        for group in app.applicationGroups where !kept.contains(group) {
             folders.append(try groupContainer(group, for: app))
         }
         for folder in folders {

@@ -38,13 +38,28 @@ package struct App: Sendable, Hashable {
     /// The name by which the system knows the app: team, dot, bundle identifier.
     package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
 
-    /// The key-chain groups that the app sees, the default one first: those of its entitlements, its own,
-    /// and those of its application groups. This is the order in which Apple's key chain takes them.
+    /// The key-chain groups that the app sees: those of its entitlements, its own, and those of its
+    /// application groups. This is the order in which Apple's key chain takes them (`kSecAttrAccessGroup`).
+    ///
+    /// A group that the entitlements name without the team in front is not among them: no provisioning
+    /// profile lets an app use it. `com.apple.token` is, and has no team.
     package var accessGroups: [String] {
+        let named = entitlements.keychainAccessGroups.filter { $0 == Entitlements.tokenGroup || isOwn($0) }
         var seen: Set<String> = []
-        return (entitlements.keychainAccessGroups + [applicationIdentifier] + entitlements.applicationGroups)
-            .filter { seen.insert($0).inserted }
+        return (named + [applicationIdentifier] + applicationGroups).filter { seen.insert($0).inserted }
     }
+
+    /// Those of the groups that it sees to which it can add items, the default one first: the system alone
+    /// adds to `com.apple.token`.
+    package var writableAccessGroups: [String] { accessGroups.filter { $0 != Entitlements.tokenGroup } }
+
+    /// The application groups that the app is of: those of its entitlements whose name an application group
+    /// can have, which begins with `group.`, or with the team as on macOS.
+    package var applicationGroups: [String] {
+        entitlements.applicationGroups.filter { $0.hasPrefix("group.") || isOwn($0) }
+    }
+
+    private func isOwn(_ group: String) -> Bool { group.hasPrefix(teamIdentifier + ".") }
 
     /// An extension of this app.
     ///
@@ -59,11 +74,39 @@ package struct App: Sendable, Hashable {
         return member
     }
 
-    /// What to do about a group that the app asks for and is not entitled to; nil where nothing is known.
-    ///
-    /// - Parameter groups: which of an app's entitlements would name the group.
-    func hint(missing group: String, in groups: KeyPath<Entitlements, [String]>) -> String? {
-        guard let hostEntitlements, hostEntitlements[keyPath: groups].contains(group) else { return nil }
+    /// The same extension where `host` is its app: as that app's entitlements are now. Any other app as it is.
+    package func installed(with host: App) -> App {
+        guard kind != .application, host.kind == .application, teamIdentifier == host.teamIdentifier,
+            bundleIdentifier.hasPrefix(host.bundleIdentifier + ".")
+        else { return self }
+        var member = self
+        member.hostEntitlements = host.entitlements
+        return member
+    }
+
+    /// What to do about an application group that the app asks for and is not of; nil where nothing is known.
+    func hint(missingApplicationGroup group: String) -> String? {
+        if entitlements.applicationGroups.contains(group), !applicationGroups.contains(group) {
+            return "the name of an application group begins with group."
+        }
+        return forgottenHint(group, \.applicationGroups)
+    }
+
+    /// The same for a key-chain group.
+    func hint(missingAccessGroup group: String) -> String? {
+        if group == Entitlements.tokenGroup, accessGroups.contains(group) {
+            return "the system alone adds to \(group); take a group of the app's team"
+        }
+        if entitlements.keychainAccessGroups.contains(group), !accessGroups.contains(group) {
+            return "a key-chain group has the app's team identifier in front: \(teamIdentifier).\(group)"
+        }
+        return forgottenHint(group, \.keychainAccessGroups) ?? hint(missingApplicationGroup: group)
+    }
+
+    private func forgottenHint(_ group: String, _ groups: KeyPath<Entitlements, [String]>) -> String? {
+        guard let hostEntitlements, !entitlements[keyPath: groups].contains(group),
+            hostEntitlements[keyPath: groups].contains(group)
+        else { return nil }
         return "its app has this entitlement; an extension needs it in its own entitlements too"
     }
 

@@ -92,11 +92,11 @@ package struct Device: Sendable, Hashable {
     ///
     /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
     package func groupContainer(_ group: String, for app: App) throws(DeviceError) -> String {
-        guard app.entitlements.applicationGroups.contains(group) else {
+        guard app.applicationGroups.contains(group) else {
             throw DeviceError(
                 .missingEntitlement(group), path: "",
                 "\(app.bundleIdentifier) is not entitled to the application group \(group)",
-                hint: app.hint(missing: group, in: \.applicationGroups))
+                hint: app.hint(missingApplicationGroup: group))
         }
         return try subfolder("groups", group)
     }

@@ -82,22 +82,24 @@ extension Keychain {
     /// The groups that a search covers, in their order.
     func searched(_ accessGroup: String?) throws(KeychainError) -> [String] {
         guard let accessGroup else { return app.accessGroups }
-        return [try entitled(accessGroup)]
+        return [try entitled(accessGroup, among: app.accessGroups)]
     }
 
     /// The group that a new item goes to.
     func target(_ accessGroup: String?) throws(KeychainError) -> String {
+        let groups = app.writableAccessGroups
         // An app's own identifier is always among its groups.
-        try entitled(accessGroup ?? app.accessGroups.first ?? app.applicationIdentifier)
+        return try entitled(accessGroup ?? groups.first ?? app.applicationIdentifier, among: groups)
     }
 
-    private func entitled(_ accessGroup: String) throws(KeychainError) -> String {
-        guard app.accessGroups.contains(accessGroup) else {
+    private func entitled(
+        _ accessGroup: String, among groups: [String]
+    ) throws(KeychainError) -> String {
+        guard groups.contains(accessGroup) else {
             throw KeychainError(
                 .missingEntitlement,
                 "\(app.bundleIdentifier) is not entitled to the key-chain group \(accessGroup)",
-                hint: app.hint(missing: accessGroup, in: \.keychainAccessGroups)
-                    ?? app.hint(missing: accessGroup, in: \.applicationGroups))
+                hint: app.hint(missingAccessGroup: accessGroup))
         }
         return accessGroup
     }

@@ -79,35 +79,48 @@ package struct RoadEnds: Sendable {
         try? Notifications(device: device).post(Self.notification)
     }
 
-    /// The first key-chain group that both are entitled to by name.
+    /// The first key-chain group that both may write to, an application group among them.
     ///
     /// - Throws: `RoadError`: `.missingEntitlement` when there is none.
     func sharedKeychainGroup() throws(RoadError) -> String {
-        try shared(\.keychainAccessGroups, "key-chain")
+        try shared(
+            "key-chain", \.writableAccessGroups,
+            named: { $0.keychainAccessGroups + $0.applicationGroups },
+            hint: { app, group in app.hint(missingAccessGroup: group) })
     }
 
-    /// The same for application groups.
+    /// The first application group that both are of.
     ///
     /// - Throws: `RoadError`: `.missingEntitlement` when there is none.
     func sharedApplicationGroup() throws(RoadError) -> String {
-        try shared(\.applicationGroups, "application")
+        try shared(
+            "application", \.applicationGroups, named: \.applicationGroups,
+            hint: { app, group in app.hint(missingApplicationGroup: group) })
     }
 
     private func shared(
-        _ groups: KeyPath<Entitlements, [String]>, _ kind: String
+        _ kind: String, _ groups: KeyPath<App, [String]>, named: (Entitlements) -> [String],
+        hint: (App, String) -> String?
     ) throws(RoadError) -> String {
-        let theirs = receiver.entitlements[keyPath: groups]
-        let own = sender.entitlements[keyPath: groups]
-        guard let group = own.first(where: theirs.contains) else {
-            let hint =
-                own.first.flatMap { receiver.hint(missing: $0, in: groups) }
-                ?? theirs.first.flatMap { sender.hint(missing: $0, in: groups) }
-            throw RoadError(
+        func failure(hint: String) -> RoadError {
+            RoadError(
                 .missingEntitlement,
                 "\(sender.bundleIdentifier) and \(receiver.bundleIdentifier) have no common \(kind) group",
-                hint: hint ?? "give both apps the same \(kind) group")
+                hint: hint)
         }
-        return group
+        // A group is one team's: Apple registers a name for one, and puts the team before that of a key chain.
+        guard sender.teamIdentifier == receiver.teamIdentifier else {
+            throw failure(hint: "apps of two teams can share none; take a road without a group")
+        }
+        let theirs = receiver[keyPath: groups]
+        if let group = sender[keyPath: groups].first(where: theirs.contains) { return group }
+        // First what one names and the other lacks, then what is wrong with either's own; the tokens' group,
+        // which is nobody's to share, last.
+        let asked = [(receiver, sender), (sender, receiver), (sender, sender), (receiver, receiver)]
+            .flatMap { app, other in named(other.entitlements).map { (app, $0) } }
+        let isTokens = { (asked: (App, String)) in asked.1 == Entitlements.tokenGroup }
+        let hints = (asked.filter { !isTokens($0) } + asked.filter(isTokens)).lazy.compactMap(hint)
+        throw failure(hint: hints.first ?? "give both apps the same \(kind) group")
     }
 }
 
