@@ -68,7 +68,7 @@ package final class KeySharingRoad: Road {
 
     /// Takes the credential out of the sender's key chain.
     package func remove() async throws(RoadError) {
-        try RoadError.wrapping { try OneItemProvider(ends).removeCredential() }
+        try RoadError.wrapping { try OneItemProvider.removeCredential(of: ends) }
     }
 
     /// Ends the sender's extension.

@@ -17,7 +17,6 @@ struct OneItemProvider: ProviderService {
 
     private let keychain: Keychain
     private let deviceState: DeviceStateWatch
-    /// The sender's own, which the receiver is not entitled to.
     private let group: String
     /// Made on first use, and the same from then on.
     private let password: SecretBytes
@@ -28,7 +27,7 @@ struct OneItemProvider: ProviderService {
     init(_ ends: RoadEnds) throws(KeychainError) {
         keychain = try Keychain(device: ends.device, app: ends.sender)
         deviceState = DeviceStateWatch(ends.device)
-        group = ends.sender.applicationIdentifier
+        group = Self.group(of: ends)
         password = try keychain.createOrReadPassword(
             service: Self.passwordService, account: "", accessibility: Self.accessibility,
             accessGroup: group, make: MasterKey.random)
@@ -41,9 +40,10 @@ struct OneItemProvider: ProviderService {
             accessGroup: group)
     }
 
-    /// Deletes the credential; silent where there is none.
-    func removeCredential() throws(KeychainError) {
-        try keychain.deletePassword(service: Self.service, account: "", accessGroup: group)
+    /// Deletes the credential of the sender of `ends`, whatever the device's state; silent where there is none.
+    static func removeCredential(of ends: RoadEnds) throws(KeychainError) {
+        try Keychain(device: ends.device, app: ends.sender).deletePassword(
+            service: service, account: "", accessGroup: group(of: ends))
     }
 
     func page(
@@ -95,6 +95,9 @@ struct OneItemProvider: ProviderService {
     func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
+
+    /// The sender's own, which the receiver is not entitled to.
+    private static func group(of ends: RoadEnds) -> String { ends.sender.applicationIdentifier }
 
     private static let missing = ProviderFailure(.notAvailable, "there is no such item")
 

@@ -85,6 +85,20 @@ struct RoadConformanceTests {
         }
     }
 
+    @Test(
+        "On log-out it is taken away in each state of the device", arguments: roads, DeviceState.all)
+    func removeInState(candidate: RoadCandidate, state: DeviceState) async throws {
+        try await candidate.use(between: ends) { road in
+            try await road.send(credential("one"), now: now)
+            try device.enter(state)
+            // As after a restart nothing runs for the road, and what it keeps in memory is not what is removed.
+            if state.lock == .beforeFirstUnlock { await road.stop() }
+            try await road.remove()
+            try device.unlock()
+            #expect(try await received(road) == nil)
+        }
+    }
+
     @Test("What is expired is not handed out", arguments: roads)
     func expired(candidate: RoadCandidate) async throws {
         try await candidate.use(between: ends) { road in

@@ -147,6 +147,52 @@ struct RoadTests {
         }
     }
 
+    @Test("What was sent before a restart is not what is received after a newer was sent on another road")
+    func staleAfterRestart() async throws {
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let keySharing = try #require(roads.first { $0.name == "key-sharing-2025" }).make(ends)
+        let manager = RoadManager([keySharing, PasteboardRoad(ends)])
+        let versions = [1, 2].map { byte in
+            Credential(account: "a", secret: SecretBytes([byte]), expires: now + 30)
+        }
+        #expect(try await manager.sendNamingRoad(versions[0], now: now) == "key-sharing-2025")
+        try device.restart()
+        await manager.stop()
+        #expect(try await manager.sendNamingRoad(versions[1], now: now) == "url-pasteboard")
+        try device.unlock()
+        #expect(try await manager.receive(by: Pair.receiver, now: now) { _ in true } == versions[1])
+        await manager.stop()
+    }
+
+    @Test(
+        "A road that does not give up what is on it stops no other, and no newer credential is sent past it")
+    func stuck() async throws {
+        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let (stuck, open) = (StuckRoad(), KeychainRoad(ends))
+        let closed = KeychainRoad(
+            RoadEnds(device: device, sender: Pair.sender, receiver: RoadTrial.attacker))
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        func found() throws -> Credential? { try open.receive(by: Pair.receiver, now: now) { _ in true } }
+        try open.send(credential, now: now)
+        let manager = RoadManager([closed, stuck, open])
+        await #expect(throws: RoadError(.damaged, "")) { try await manager.remove() }
+        #expect(try found() == nil)
+        await #expect(throws: RoadError(.damaged, "")) { try await manager.send(credential, now: now) }
+        #expect(try found() == nil)
+    }
+
+    /// Closed, with something on it that stays.
+    private struct StuckRoad: Road {
+        let name = "stuck"
+        func send(_ credential: Credential, now: Date) async throws(RoadError) {
+            throw RoadError(.locked, "")
+        }
+        func receive(
+            by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+        ) async throws(RoadError) -> Credential? { nil }
+        func remove() async throws(RoadError) { throw RoadError(.damaged, "") }
+    }
+
     @Test("A file that is sealed for others, or altered, does not open; an unpaired app has no key")
     func file() throws {
         let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)

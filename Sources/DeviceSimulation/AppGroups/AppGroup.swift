@@ -52,7 +52,7 @@ package struct AppGroup: Sendable {
         if let bytes {
             try AtomicFile.write(bytes, to: path)
         } else {
-            try removeFile(path)
+            try AtomicFile.remove(path)
         }
     }
 
@@ -63,7 +63,7 @@ package struct AppGroup: Sendable {
         let path = try path(name)
         let lock = try exclusively()
         defer { withExtendedLifetime(lock) {} }
-        try removeFile(path)
+        try AtomicFile.remove(path)
     }
 
     /// The names of the files there are, in their order.
@@ -93,7 +93,7 @@ package struct AppGroup: Sendable {
             let path = folder + "/" + name
             // Whoever writes holds the lock, so that these are nobody's.
             if name.hasSuffix(".tmp"), name.hasPrefix(".") {
-                try removeFile(path)
+                try AtomicFile.remove(path)
                 continue
             }
             guard !name.hasPrefix("."), !kept.contains(name) else { continue }
@@ -104,7 +104,7 @@ package struct AppGroup: Sendable {
             let changed =
                 Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1_000_000_000
             guard changed < date.timeIntervalSince1970 else { continue }
-            try removeFile(path)
+            try AtomicFile.remove(path)
             removed.append(name)
         }
         return removed
@@ -139,7 +139,7 @@ extension AppGroup {
                 try AtomicFile.write(bytes, to: try path(name))
                 moved.append(name)
             }
-            try removeFile(try old.path(name))
+            try AtomicFile.remove(try old.path(name))
         }
         return moved
     }
@@ -164,14 +164,6 @@ extension AppGroup {
         } catch {
             throw .inputOutput("cannot list", folder, errno: EIO)
         }
-    }
-
-    private func removeFile(_ path: String) throws(DeviceError) {
-        guard unsafe unlink(path) == 0 else {
-            if errno == ENOENT { return }
-            throw .inputOutput("cannot remove", path, errno: errno)
-        }
-        try Folder.synchronize(folder)
     }
 }
 

@@ -63,6 +63,17 @@ package enum AtomicFile {
         try Folder.synchronize(Folder.parent(of: path))
     }
 
+    /// Removes the file at `path`, and brings that to disk; silent when there is none.
+    ///
+    /// - Throws: `DeviceError`.
+    static func remove(_ path: String) throws(DeviceError) {
+        guard unsafe unlink(path) == 0 else {
+            if errno == ENOENT { return }
+            throw .inputOutput("cannot remove", path, errno: errno)
+        }
+        try Folder.synchronize(Folder.parent(of: path))
+    }
+
     /// Whether a file of this name is one that was to be given another when it is whole.
     static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(".tmp") && UInt64(name.dropFirst().dropLast(4)) != nil

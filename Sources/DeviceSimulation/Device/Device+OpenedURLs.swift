@@ -1,4 +1,3 @@
-private import Glibc
 package import OpenSSL
 
 // The URLs that apps were opened by: the last of each app, sealed, because a URL may hold what is good for
@@ -34,10 +33,7 @@ extension Device {
     ///
     /// - Throws: `DeviceError` when its file cannot be removed.
     package func forgetOpenedURL(of app: App) throws(DeviceError) {
-        let path = try openedURLPath(app)
-        guard unsafe unlink(path) == 0 || errno == ENOENT else {
-            throw .inputOutput("cannot remove", path, errno: errno)
-        }
+        try AtomicFile.remove(try openedURLPath(app))
     }
 
     private static let openedURL = "opened-url"

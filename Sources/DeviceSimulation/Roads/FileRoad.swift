@@ -54,12 +54,7 @@ package struct FileRoad: Road {
 
     /// Removes the file. The pairing stays.
     package func remove() throws(RoadError) {
-        try RoadError.wrapping {
-            let path = try path()
-            if FileManager.default.fileExists(atPath: path) {
-                try FileManager.default.removeItem(atPath: path)
-            }
-        }
+        try RoadError.wrapping { try AtomicFile.remove(try path()) }
     }
 
     private var account: String { "\(ends.sender.bundleIdentifier) \(ends.receiver.bundleIdentifier)" }

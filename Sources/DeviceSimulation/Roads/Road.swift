@@ -28,7 +28,8 @@ package protocol Road: Sendable {
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws(RoadError) -> Credential?
 
-    /// Takes what is there from the road, as the sender, such as on log-out; silent when there is nothing.
+    /// Takes what is there from the road, as the sender, such as on log-out, in every state of the device;
+    /// silent when there is nothing.
     ///
     /// - Throws: `RoadError`.
     func remove() async throws(RoadError)

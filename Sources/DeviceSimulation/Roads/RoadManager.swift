@@ -12,13 +12,16 @@ package struct RoadManager: Road {
     }
 
     /// Takes the first road that is open; what an earlier credential left on the others goes.
+    ///
+    /// - Throws: `RoadError`: `.noRoad` when none is open, with the last road's error as its cause; that of a
+    ///   road on which an earlier credential stays. The new one is on none then.
     package func send(_ credential: Credential, now: Date) async throws(RoadError) {
         _ = try await sendNamingRoad(credential, now: now)
     }
 
     /// The same.
     ///
-    /// - Throws: `RoadError`: `.noRoad` when none is open, with the last road's error as its cause.
+    /// - Throws: `RoadError`, as above.
     /// - Returns: the name of the road that was taken.
     package func sendNamingRoad(
         _ credential: Credential, now: Date
@@ -32,7 +35,12 @@ package struct RoadManager: Road {
                 continue
             }
             // Else a receiver could find an older one on a better road, or a worse one later.
-            for (other, road) in roads.enumerated() where other != index { try? await road.remove() }
+            do throws(RoadError) {
+                try await remove(except: index)
+            } catch {
+                try? await road.remove()
+                throw error
+            }
             return road.name
         }
         throw RoadError(
@@ -71,14 +79,23 @@ package struct RoadManager: Road {
     }
 
     /// Takes it from every road that is open.
+    ///
+    /// - Throws: `RoadError`: the first road's that does not give it up; the others were tried all the same.
     package func remove() async throws(RoadError) {
-        for road in roads {
+        try await remove(except: nil)
+    }
+
+    private func remove(except kept: Int?) async throws(RoadError) {
+        var first: RoadError?
+        for (index, road) in roads.enumerated() where index != kept {
             do throws(RoadError) {
                 try await road.remove()
-            } catch  where error.code == .missingEntitlement {
-                continue
+            } catch {
+                // What it could not be sent on holds nothing of this sender's.
+                if error.code != .missingEntitlement { first = first ?? error }
             }
         }
+        if let first { throw first }
     }
 
     /// Ends what runs for any of them.

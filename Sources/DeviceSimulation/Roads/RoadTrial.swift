@@ -175,7 +175,9 @@ package struct RoadTrial: Sendable {
 
 extension Device {
     /// Leads a device that is unlocked and has a passcode into `state`.
-    func enter(_ state: DeviceState) throws {
+    ///
+    /// - Throws: `DeviceError`, or `KeychainError` where removing the passcode fails.
+    package func enter(_ state: DeviceState) throws {
         guard state.hasPasscode else { return try removePasscode() }
         switch state.lock {
         case .unlocked: break
