@@ -115,4 +115,23 @@ struct AppTests {
             try Entitlements(plist: Array(text.utf8))
         }
     }
+
+    @Test(
+        "A group's name that no folder can have is refused, and named",
+        arguments: ["../../evil", "a/b", ".hidden", ".", "group.\0a", String(repeating: "g", count: 256)])
+    func badName(name: String) throws {
+        for entitlements in [
+            Entitlements(keychainAccessGroups: ["T.a", name]), Entitlements(applicationGroups: [name]),
+        ] {
+            // Binary, as XML holds no NUL.
+            let encoder = PropertyListEncoder()
+            encoder.outputFormat = .binary
+            let plist = [UInt8](try encoder.encode(entitlements))
+            let error = #expect(throws: DeviceError.self) { try Entitlements(plist: plist) }
+            #expect(error?.code == .damagedFile && error?.hint != nil)
+            #expect(error?.reason.contains(name.prefix(64)) == true, "\(error?.reason ?? "")")
+        }
+        let longest = Entitlements(applicationGroups: [String(repeating: "g", count: 255)])
+        #expect(try Entitlements(plist: longest.plist()) == longest)
+    }
 }

@@ -154,8 +154,9 @@ package struct Device: Sendable, Hashable {
     private func subfolder(_ components: String...) throws(DeviceError) -> String {
         var path = folder
         for component in components {
-            guard !component.isEmpty, !component.hasPrefix("."), !component.utf8.contains(UInt8(ascii: "/"))
-            else { throw .cannotCreate(path + "/" + component, errno: EINVAL) }
+            guard Folder.isPlainName(component) else {
+                throw .cannotCreate(path + "/" + component, errno: EINVAL)
+            }
             path += "/" + component
             try Folder.make(path)
         }

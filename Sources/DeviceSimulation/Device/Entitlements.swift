@@ -28,13 +28,16 @@ extension Entitlements: Codable {
     }
 
     /// Takes the lists that are there; entitlements of other kinds are passed over.
+    ///
+    /// - Throws: `DeviceError`: `.damagedFile` where a group's name is none that its folder can have.
     package init(from decoder: any Decoder) throws {
         let lists = try decoder.container(keyedBy: CodingKeys.self)
         func list(_ key: CodingKeys) throws -> [String] {
             let names = try lists.decodeIfPresent([String].self, forKey: key) ?? []
-            guard names.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(0) }) else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: key, in: lists, debugDescription: "a group has no name")
+            if let name = names.first(where: { !Folder.isPlainName($0) }) {
+                throw DeviceError(
+                    .damagedFile, path: "", "\u{201C}\(name.prefix(64))\u{201D} can be no group's name",
+                    hint: "a group's name has 1 to 255 bytes, no slash, no NUL and no dot in front")
             }
             return names
         }
@@ -56,10 +59,12 @@ extension Entitlements: Codable {
     /// The entitlements that the property list `plist` names, as an app's signature carries them.
     ///
     /// - Throws: `DeviceError`: `.damagedFile` when it is no property list, or a list of groups is none of
-    ///   names.
+    ///   names that groups can have.
     package init(plist: [UInt8]) throws(DeviceError) {
         do {
             self = try PropertyListDecoder().decode(Entitlements.self, from: Data(plist))
+        } catch let error as DeviceError {
+            throw error
         } catch {
             throw DeviceError(.damagedFile, path: "", "the entitlements are no property list of groups")
         }

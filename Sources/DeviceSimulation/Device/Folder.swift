@@ -35,7 +35,7 @@ enum Folder {
         let mode = isNew ? 0o700 : status.st_mode & 0o700
         guard status.st_mode & 0o777 != mode else { return }
         if let marker, !isNew {
-            guard try isEmpty(folder) || isOwnFolder(folder + "/" + marker) else {
+            guard try names(folder).isEmpty || isOwnFolder(folder + "/" + marker) else {
                 throw DeviceError(
                     .exposedFolder, path: folder,
                     "\(folder) is open to other users, and what is in it is no device")
@@ -54,18 +54,28 @@ enum Folder {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
     }
 
+    /// The names of what is in a folder, in their order.
+    ///
+    /// - Throws: `DeviceError` when it cannot be listed.
+    static func names(_ path: String) throws(DeviceError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        } catch {
+            throw .inputOutput("cannot list", path, errno: EIO)
+        }
+    }
+
+    /// Whether a file or folder of a folder of ours may be called `name`: it leads nowhere else, hides nothing
+    /// and is no longer than a file system takes (`NAME_MAX`).
+    static func isPlainName(_ name: String) -> Bool {
+        (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
+            && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
+    }
+
     /// The path of the folder that holds `path`.
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    private static func isEmpty(_ path: String) throws(DeviceError) -> Bool {
-        do {
-            return try FileManager.default.contentsOfDirectory(atPath: path).isEmpty
-        } catch {
-            throw .inputOutput("cannot list", path, errno: EIO)
-        }
     }
 
     private static func isOwnFolder(_ path: String) -> Bool {
