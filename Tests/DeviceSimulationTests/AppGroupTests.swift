@@ -133,6 +133,106 @@ struct AppGroupTests {
         #expect(try new.names().count == 3)
     }
 
+    /// Two groups of one app, of which the second is the first's new name.
+    private func renamed() throws -> (old: AppGroup, new: AppGroup) {
+        let app = App(
+            bundleIdentifier: "app", teamIdentifier: "T",
+            entitlements: Entitlements(applicationGroups: ["group.old", "group.new"]))
+        return (
+            try AppGroup("group.old", app: app, device: device),
+            try AppGroup("group.new", app: app, device: device)
+        )
+    }
+
+    private func text(_ group: AppGroup, _ name: String) throws -> String? {
+        try group.read(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// As a move that was killed between copying and removing leaves the old group: with what it had.
+    private func interruptedMove(of name: String, from old: AppGroup, to new: AppGroup) throws {
+        let aside = scratch.path("aside")
+        try FileManager.default.copyItem(atPath: old.folder + "/" + name, toPath: aside)
+        try new.takeOver(old)
+        try FileManager.default.moveItem(atPath: aside, toPath: old.folder + "/" + name)
+    }
+
+    @Test("What an app that knows the old name only writes there after an interrupted move is not lost")
+    func writeAfterInterruption() throws {
+        let (old, new) = try renamed()
+        try old.write(Array("one".utf8), to: "file")
+        // Long ago, so that what is written next is newer by any clock.
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        try FileManager.default.setAttributes(
+            [.modificationDate: date], ofItemAtPath: old.folder + "/file")
+        try interruptedMove(of: "file", from: old, to: new)
+        let attributes = try FileManager.default.attributesOfItem(atPath: new.folder + "/file")
+        #expect(attributes[.modificationDate] as? Date == date)
+        try old.write(Array("two".utf8), to: "file")
+        #expect(try new.takeOver(old) == ["file"])
+        #expect(try text(new, "file") == "two" && old.names().isEmpty)
+        // And nothing that is written in the new one gives way to what is older.
+        try old.write(Array("three".utf8), to: "file")
+        try interruptedMove(of: "file", from: old, to: new)
+        try new.write(Array("four".utf8), to: "file")
+        #expect(try new.takeOver(old).isEmpty)
+        #expect(try text(new, "file") == "four" && old.names().isEmpty)
+    }
+
+    @Test("Settings move key by key: those of the new group stay, those that came from the old one follow it")
+    func settingsTakeOver() throws {
+        let (old, new) = try renamed()
+        let keys = ["a", "b", "c"].map { DefaultsKey($0, fallback: 0) }
+        func set(_ group: AppGroup, _ values: Int?...) throws {
+            for (key, value) in zip(keys, values) where value != nil {
+                try GroupDefaults(group).set(key, to: value)
+            }
+        }
+        func values() throws -> [Int] { try keys.map { try GroupDefaults(new)[$0] } }
+        try set(new, 9)
+        try set(old, 1, 2)
+        #expect(try new.takeOver(old) == ["defaults.plist"])
+        #expect(try values() == [9, 2, 0])
+        #expect(try scratch.names(new.folder) == [".lock", "defaults.plist"])
+        #expect(try old.names().isEmpty)
+        // Interrupted: the old group still has what the new one took, and the mark of that is still there.
+        try set(old, 1, 3, 4)
+        let before = try #require(try old.read("defaults.plist"))
+        try new.write(Array(before), to: "defaults.plist")
+        try AtomicFile.write(before, to: new.folder + "/.taken.plist")
+        try set(new, nil, 7)
+        try set(old, 5, 6)
+        #expect(try new.takeOver(old) == ["defaults.plist"])
+        #expect(try values() == [5, 7, 4])
+        #expect(try scratch.names(new.folder) == [".lock", "defaults.plist"])
+        // What is no list of settings takes none away.
+        try old.write([1, 2, 3], to: "defaults.plist")
+        try new.takeOver(old)
+        #expect(try values() == [5, 7, 4])
+        try set(old, 1)
+        try new.write([1, 2, 3], to: "defaults.plist")
+        try new.takeOver(old)
+        #expect(try values() == [1, 0, 0])
+        try AtomicFile.write(before, to: new.folder + "/.taken.plist")
+        try new.removeAll()
+        #expect(try scratch.names(new.folder) == [".lock"])
+    }
+
+    @Test("Uninstalling takes the extensions' own files too, and no other app's")
+    func uninstallExtensions() throws {
+        func app(_ name: String) -> App {
+            App(bundleIdentifier: name, teamIdentifier: "T", entitlements: Entitlements())
+        }
+        let names = ["a", "a.files", "a.interface", "a.pro", "a.pro.files", "ab"]
+        for name in names {
+            try AtomicFile.write([1], to: device.container(of: app(name)) + "/file")
+        }
+        try device.uninstall(app("a"), remaining: [app("a.pro"), app("ab")])
+        #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "a.pro.files", "ab"])
+        // An extension alone, whose app stays.
+        try device.uninstall(app("a.pro.files"), remaining: [app("a.pro")])
+        #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "ab"])
+    }
+
     @Test("Uninstalling takes an app's own files, and its group's with the last app; its key chain stays")
     func uninstall() throws {
         try group.write([1], to: "file")

@@ -70,7 +70,7 @@ package struct AppGroup: Sendable {
     ///
     /// - Throws: `DeviceError` when the container cannot be listed.
     package func names() throws(DeviceError) -> [String] {
-        try entries().filter { !$0.hasPrefix(".") }
+        try Folder.names(folder).filter { !$0.hasPrefix(".") }
     }
 
     /// Removes what nobody changed since `date`, and what interrupted writers left behind. Settings are kept,
@@ -89,14 +89,15 @@ package struct AppGroup: Sendable {
         let lock = try exclusively()
         defer { withExtendedLifetime(lock) {} }
         var removed: [String] = []
-        for name in try entries() {
+        for name in try Folder.names(folder) {
             let path = folder + "/" + name
             // Whoever writes holds the lock, so that these are nobody's.
             if name.hasSuffix(".tmp"), name.hasPrefix(".") {
                 try AtomicFile.remove(path)
                 continue
             }
-            guard !name.hasPrefix("."), !kept.contains(name) else { continue }
+            let isSettings = name == Self.takenSettingsName && kept.isEmpty
+            guard isSettings || !name.hasPrefix("."), !kept.contains(name) else { continue }
             var status = stat()
             guard unsafe lstat(path, &status) == 0 else {
                 throw .inputOutput("cannot look at", path, errno: errno)
@@ -122,10 +123,12 @@ extension AppGroup {
     /// Brings every file of `old` here, for apps that change the name of their group.
     ///
     /// A file goes from the old group when the new one has it on disk, so that an interrupted move is
-    /// finished by the next, and nothing is lost. What is here already is the newer: it stays.
+    /// finished by the next, and nothing is lost. An app that does not know of the new name yet may write to
+    /// the old group meanwhile: where both have a file, what was changed last stays. Settings are added key by
+    /// key: what was set in the new group stays, and what came from the old one follows it.
     ///
     /// - Throws: `DeviceError`; what was not moved is where it was.
-    /// - Returns: the names of the files that were moved by this call.
+    /// - Returns: the names of the files that were moved by this call, or of which something was.
     @discardableResult
     package func takeOver(_ old: AppGroup) throws(DeviceError) -> [String] {
         guard old.folder != folder else { return [] }
@@ -135,14 +138,41 @@ extension AppGroup {
         defer { withExtendedLifetime((oldLock, newLock)) {} }
         var moved: [String] = []
         for name in try old.names() {
-            if try read(name) == nil, let bytes = try old.read(name) {
-                try AtomicFile.write(bytes, to: try path(name))
-                moved.append(name)
-            }
+            let isTaken = try name == GroupDefaults.fileName ? takeSettings(of: old) : take(name, of: old)
+            if isTaken { moved.append(name) }
             try AtomicFile.remove(try old.path(name))
         }
+        try AtomicFile.remove(takenSettings)
         return moved
     }
+
+    private func take(_ name: String, of old: AppGroup) throws(DeviceError) -> Bool {
+        guard let theirs = try PrivateFile.open(old.path(name)) else { return false }
+        let (bytes, changed) = (try theirs.read(atMost: .max), try theirs.changed())
+        if let ours = try PrivateFile.open(path(name)) {
+            guard try ours.changed() < changed, try ours.read(atMost: .max) != bytes else { return false }
+        }
+        // Dated like the old: if this is as far as it gets, whatever is written there next is newer.
+        try AtomicFile.write(bytes, to: try path(name), changed: changed)
+        return true
+    }
+
+    private func takeSettings(of old: AppGroup) throws(DeviceError) -> Bool {
+        let name = GroupDefaults.fileName
+        guard let theirs = try old.read(name) else { return false }
+        let ours = try read(name)
+        let taken = try PrivateFile.open(takenSettings)?.read(atMost: .max)
+        let merged = try GroupDefaults.adding(theirs, to: ours, takenBefore: taken)
+        guard merged != ours else { return false }
+        try AtomicFile.write(theirs, to: takenSettings)
+        try AtomicFile.write(merged, to: try path(name))
+        return true
+    }
+
+    /// What the old group's settings were when they were taken, as long as the move is not over: by it the
+    /// next tells what was changed there since from what was changed here.
+    private var takenSettings: String { folder + "/" + Self.takenSettingsName }
+    private static let takenSettingsName = ".taken.plist"
 
     /// Waits until nobody else of the group changes anything, and keeps the others waiting while the lock
     /// lives.
@@ -152,29 +182,22 @@ extension AppGroup {
 
     private func path(_ name: String) throws(DeviceError) -> String {
         let path = folder + "/" + name
-        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(UInt8(ascii: "/")),
-            !name.utf8.contains(0)
-        else { throw .cannotCreate(path, errno: EINVAL) }
+        guard Folder.isPlainName(name) else { throw .cannotCreate(path, errno: EINVAL) }
         return path
-    }
-
-    private func entries() throws(DeviceError) -> [String] {
-        do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        } catch {
-            throw .inputOutput("cannot list", folder, errno: EIO)
-        }
     }
 }
 
 extension Device {
-    /// Takes an app and its extensions off the device: its own files go, and those of its groups that no
+    /// Takes an app and its extensions off the device: their own files go, and those of its groups that no
     /// app among `remaining` is of. Its key-chain items stay, as they do on a device.
+    ///
+    /// Its extensions are those whose names have its own and a dot in front, unless they are among `remaining`
+    /// or such an app's.
     ///
     /// - Throws: `DeviceError` when something cannot be removed.
     package func uninstall(_ app: App, remaining: [App]) throws(DeviceError) {
         let kept = Set(remaining.flatMap(\.applicationGroups))
-        var folders = [try container(of: app)]
+        var folders = try containers(of: app, remaining: remaining)
         for group in app.applicationGroups where !kept.contains(group) {
             folders.append(try groupContainer(group, for: app))
         }
@@ -186,5 +209,16 @@ extension Device {
             }
             try Folder.synchronize(Folder.parent(of: folder))
         }
+    }
+
+    private func containers(of app: App, remaining: [App]) throws(DeviceError) -> [String] {
+        let all = Folder.parent(of: try container(of: app))
+        func belongs(_ name: String, to identifier: String) -> Bool {
+            name == identifier || name.hasPrefix(identifier + ".")
+        }
+        let kept = remaining.map(\.bundleIdentifier).filter { $0.hasPrefix(app.bundleIdentifier + ".") }
+        return try Folder.names(all).filter { name in
+            belongs(name, to: app.bundleIdentifier) && !kept.contains { belongs(name, to: $0) }
+        }.map { all + "/" + $0 }
     }
 }

@@ -90,6 +90,32 @@ package struct GroupDefaults: Sendable {
         }
     }
 
+    /// The settings `theirs` added to `ours`: those that we lack, and those that we took from there before and
+    /// have left alone since. What is no list of settings gives way to what is one.
+    ///
+    /// - Parameter taken: what was taken from there before.
+    /// - Throws: `DeviceError`: `.damagedFile` when the whole cannot be written down.
+    static func adding(
+        _ theirs: [UInt8], to ours: [UInt8]?, takenBefore taken: [UInt8]?
+    ) throws(DeviceError) -> [UInt8] {
+        guard let ours else { return theirs }
+        guard let others = values(theirs) else { return ours }
+        guard let own = values(ours) else { return theirs }
+        let before = taken.flatMap(values) ?? [:]
+        let followed = others.filter { name, _ in
+            guard let value = own[name] else { return true }
+            return before[name].map { NSArray(object: $0).isEqual(to: [value]) } ?? false
+        }
+        guard !NSDictionary(dictionary: own).isEqual(to: own.merging(followed) { $1 }) else { return ours }
+        do {
+            let all = own.merging(followed) { $1 }
+            return [UInt8](
+                try PropertyListSerialization.data(fromPropertyList: all, format: .xml, options: 0))
+        } catch {
+            throw DeviceError(.damagedFile, path: "", "the settings of two groups cannot be one: \(error)")
+        }
+    }
+
     private static func values(_ bytes: [UInt8]) -> [String: Any]? {
         propertyList(Data(bytes)) as? [String: Any]
     }

@@ -1,6 +1,9 @@
 private import Glibc
 package import OpenSSL
 
+/// When a file was changed last, to the nanosecond, since 1970.
+typealias FileTime = (seconds: Int, nanoseconds: Int)
+
 /// Files that are there whole or not at all, whatever happens while they are written.
 package enum AtomicFile {
     /// Writes `bytes` to `path`, in place of what is there unless that is to stay; on failure it stays as it was.
@@ -16,6 +19,16 @@ package enum AtomicFile {
     ) throws(DeviceError) {
         try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
             try unsafe write(UnsafeRawBufferPointer(buffer), to: path, mode: mode, replacing: replacing)
+        }
+    }
+
+    /// The same for bytes that come from another file, as whose last change theirs counts.
+    static func write(
+        _ bytes: [UInt8], to path: String, changed: FileTime
+    ) throws(DeviceError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
+            try unsafe write(
+                UnsafeRawBufferPointer(buffer), to: path, mode: 0o600, replacing: true, changed: changed)
         }
     }
 
@@ -50,11 +63,12 @@ package enum AtomicFile {
     }
 
     private static func write(
-        _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32, replacing: Bool
+        _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32, replacing: Bool,
+        changed: FileTime? = nil
     ) throws(DeviceError) {
         let (descriptor, temporary) = try makeTemporary(for: path)
         do throws(DeviceError) {
-            try unsafe fill(descriptor, with: bytes, mode: mode, path: path)
+            try unsafe fill(descriptor, with: bytes, mode: mode, changed: changed, path: path)
             try publish(temporary, as: path, replacing: replacing)
         } catch {
             unsafe unlink(temporary)
@@ -107,7 +121,8 @@ package enum AtomicFile {
     }
 
     private static func fill(
-        _ descriptor: CInt, with bytes: UnsafeRawBufferPointer, mode: UInt32, path: String
+        _ descriptor: CInt, with bytes: UnsafeRawBufferPointer, mode: UInt32, changed: FileTime?,
+        path: String
     ) throws(DeviceError) {
         var isClosed = false
         defer { if !isClosed { close(descriptor) } }
@@ -119,6 +134,12 @@ package enum AtomicFile {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .inputOutput("cannot write", path, errno: count == 0 ? EIO : errno) }
             unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        if let changed {
+            let time = timespec(tv_sec: changed.seconds, tv_nsec: changed.nanoseconds)
+            guard unsafe futimens(descriptor, [time, time]) == 0 else {
+                throw .inputOutput("cannot date", path, errno: errno)
+            }
         }
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
         isClosed = true

@@ -79,6 +79,14 @@ struct PrivateFile: ~Copyable {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
     }
 
+    /// When the file was changed last.
+    ///
+    /// - Throws: `DeviceError` when that cannot be told.
+    func changed() throws(DeviceError) -> FileTime {
+        let time = try status().st_mtim
+        return (time.tv_sec, time.tv_nsec)
+    }
+
     private func status() throws(DeviceError) -> stat {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
