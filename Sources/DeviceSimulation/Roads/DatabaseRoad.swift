@@ -69,9 +69,16 @@ package struct DatabaseRoad: Road {
             // Making the database is what SQLite's own waiting does not cover.
             let making = try FileLock.acquire(folder + "/.credential.lock")
             if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
-            let queue = try Self.open(path)
-            withExtendedLifetime(making) {}
-            return try body(queue)
+            do {
+                let queue = try Self.open(path)
+                withExtendedLifetime(making) {}
+                return try body(queue)
+            } catch let error as DatabaseError {
+                // Not the whole description: it could quote a statement's arguments.
+                throw RoadError(
+                    .failed, "the group's database fails: \(error.message ?? "\(error.resultCode)")",
+                    cause: error)
+            }
         }
     }
 
