@@ -112,7 +112,11 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
-            name: "keyshare-device", dependencies: ["CommandSupport", "ConnectedRoads", "DeviceSimulation"]),
+            name: "keyshare-device",
+            dependencies: [
+                "CommandSupport", "ConnectedRoads", "DeviceSimulation",
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),

@@ -47,6 +47,8 @@ package enum CommandMain {
                 return error.status.rawValue
             }
         }
+        // Nothing is to be said: whoever sent the signal knows.
+        if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
         if let reported = error as? ReportedFailure {
             return reported.failure.status.rawValue

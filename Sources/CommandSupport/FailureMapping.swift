@@ -81,6 +81,16 @@ extension PasteboardError: CommandReportable {
     }
 }
 
+extension RoadError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        guard code == .failed else {
+            return CommandFailure(.refused, code: code.rawValue, reason, hint: hint)
+        }
+        if let cause = cause as? any CommandReportable { return cause.commandFailure }
+        return CommandFailure(.inputOutput, reason, hint: hint)
+    }
+}
+
 extension PKCS12Error: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {

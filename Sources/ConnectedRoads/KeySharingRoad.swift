@@ -27,7 +27,7 @@ package final class KeySharingRoad: Road {
     package init(_ ends: RoadEnds, runtimeDirectory: String?) throws(RoadError) {
         self.ends = ends
         socket = try RoadError.wrapping {
-            try ends.device.socketPath(named: "road", runtimeDirectory: runtimeDirectory)
+            try ends.device.socketPath(named: Device.roadSocket, runtimeDirectory: runtimeDirectory)
         }
     }
 

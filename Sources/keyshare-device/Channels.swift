@@ -3,14 +3,17 @@ import CommandSupport
 import ConnectedRoads
 import DeviceSimulation
 import Foundation
+import UnixSignals
 
 struct Channels: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
             "Try every road a credential can take from one app to another, and an attacker's luck on it.",
         discussion: """
-            The roads are tried on a device made for it. Without options the two apps are of one team and
-            share a key-chain group and an application group, and the device is in the state of this one.
+            The roads are tried on a device made for it, of which nothing is left. Without options the two \
+            apps are of one team and share a key-chain group and an application group, and the device is in \
+            the state of this one. That a road is closed is an answer, with exit code 0; one that fails gives \
+            the code of its failure. SIGINT and SIGTERM end the trials, with 130 and 143.
 
             EXAMPLE:
               keyshare-device channels
@@ -54,29 +57,66 @@ struct Channels: AsyncParsableCommand {
         (sender, receiver) = (sender.installed(with: receiver), receiver.installed(with: sender))
 
         let trial = RoadTrial(sender: sender, receiver: receiver, state: try state ?? device.state())
-        let folder = try device.trialFolder()
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let folder = try TrialFolder(on: device, runtimeDirectory: options.runtimeDirectory)
+        let candidates = ConnectedRoads.candidates(runtimeDirectory: options.runtimeDirectory)
+        let work = Task { try await Self.run(trial, of: candidates, in: folder.path, console) }
+        let interrupt = Task { () -> UnixSignal? in
+            for await signal in signals {
+                work.cancel()
+                return signal
+            }
+            return nil
+        }
+        let reports = await work.result
+        interrupt.cancel()
+        // What cannot be removed now is by the next run.
+        try? folder.end()
+        if let signal = await interrupt.value { throw ExitCode(128 + signal.rawValue) }
+        try report(try reports.get(), to: console)
+    }
+
+    private static func run(
+        _ trial: RoadTrial, of candidates: [RoadCandidate], in folder: String, _ console: Console
+    ) async throws -> [RoadReport] {
+        defer { console.progress(nil) }
         let now = Date()
         var reports: [RoadReport] = []
-        for candidate in ConnectedRoads.candidates(runtimeDirectory: options.runtimeDirectory) {
+        for candidate in candidates {
             console.progress("trying \(candidate.name)")
-            defer { console.progress(nil) }
             reports.append(try await trial.run(candidate, folder: folder, now: now))
         }
+        return reports
+    }
+
+    /// Writes what was found. That a road is closed is an answer; that it fails is not.
+    private func report(_ reports: [RoadReport], to console: Console) throws {
+        let failed = reports.filter { $0.failure?.code == .failed }
+        let failures = failed.compactMap { report in
+            report.failure.map { CommandFailure($0) }.map {
+                CommandFailure($0.status, code: $0.code, "\(report.name): \($0.message)", hint: $0.hint)
+            }
+        }
         if output.json {
-            try console.document(["channels": reports.map(ChannelDocument.init)])
-            return
+            try console.document(
+                ChannelsDocument(
+                    channels: reports.map(ChannelDocument.init),
+                    error: failures.first.map(FailureDocument.Body.init)))
+        } else {
+            var table = Table(
+                "ROAD", "WORKS", "OTHERS READ IT", "PLAIN FILE", "RESTART", "REINSTALL", "HAND-OVER")
+            for report in reports {
+                table.append(Self.row(report))
+            }
+            try console.lines(table.text)
+            for report in reports {
+                guard let failure = report.failure, failure.code != .failed else { continue }
+                console.note("\(report.name): \(failure.reason)")
+                if let hint = failure.hint { console.note("hint: \(hint)") }
+            }
         }
-        var table = Table(
-            "ROAD", "WORKS", "OTHERS READ IT", "PLAIN FILE", "RESTART", "REINSTALL", "HAND-OVER")
-        for report in reports {
-            table.append(Self.row(report))
-        }
-        try console.lines(table.text)
-        for report in reports {
-            guard let failure = report.failure else { continue }
-            console.note("\(report.name): \(failure.reason)")
-            if let hint = failure.hint { console.note("hint: \(hint)") }
-        }
+        for failure in failures { Console.failure(failure) }
+        if let first = failures.first { throw ReportedFailure(first) }
     }
 
     private static func row(_ report: RoadReport) -> [String] {
@@ -104,9 +144,15 @@ struct Channels: AsyncParsableCommand {
         do throws(DeviceError) {
             return try Entitlements(plist: [UInt8](data))
         } catch {
-            throw CommandFailure(.malformed, "\(path): \(error.reason)")
+            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.hint)
         }
     }
+}
+
+private struct ChannelsDocument: Encodable {
+    let channels: [ChannelDocument]
+    /// The first road's that failed; a road that is closed is none.
+    let error: FailureDocument.Body?
 }
 
 private struct ChannelDocument: Encodable {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -137,9 +138,84 @@ struct DeviceCommandTests {
         #expect(channels.allSatisfy { ($0["handOverMilliseconds"] as? Double ?? 0) > 0 })
         let table = try await simulation.device("channels")
         #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.roads.count + 1)
-        // Nothing is left of the devices on which it was tried.
-        let left = try FileManager.default.contentsOfDirectory(atPath: simulation.device + "/trials")
-        #expect(left.isEmpty)
+        #expect(try trials().isEmpty)
+    }
+
+    /// What is left of the devices on which roads were tried.
+    private func trials() throws -> [String] {
+        let folder = simulation.device + "/trials"
+        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != ".lock" }
+    }
+
+    /// Until a trial's key chain has its key.
+    private func waitForTrial(of running: RunningCommand) async throws {
+        try await running.wait {
+            try trials().contains { name in
+                FileManager.default.fileExists(
+                    atPath: "\(simulation.device)/trials/\(name)/keychain/master.key")
+            }
+        }
+    }
+
+    @Test("leaves nothing of a trial that is interrupted", arguments: [SIGINT, SIGTERM])
+    func interruptedChannels(signal: Int32) async throws {
+        let running = try simulation.start(.device, "channels", "--json")
+        try await waitForTrial(of: running)
+        running.signal(signal)
+        let run = try await running.finish()
+        #expect(run.status == 128 + signal && run.text.isEmpty && run.errors.isEmpty)
+        #expect(try trials().isEmpty)
+    }
+
+    @Test("removes what a run left that was killed, and nothing of one that goes on")
+    func killedChannels() async throws {
+        let killed = try simulation.start(.device, "channels")
+        try await waitForTrial(of: killed)
+        killed.signal(SIGKILL)
+        #expect(try await killed.finish().status == -SIGKILL)
+        #expect(try !trials().isEmpty)
+        let other = try simulation.start(.device, "channels")
+        #expect(try await simulation.device("channels").status == 0)
+        let run = try await other.finish()
+        #expect(run.status == 0 && !run.text.contains("no: "), "\(run.text)\(run.errors)")
+        #expect(try trials().isEmpty)
+    }
+
+    @Test("is 74 where roads fail for want of a disk, after the table of all of them")
+    func fullDisk() async throws {
+        let folder = simulation.device
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            // Enough for what a command says, and too little for a key chain.
+            await FullDisk.whileFull(limit: 3_000) {
+                for arguments in [["channels", "--json"], ["channels", "--quiet"]] {
+                    let run = try? await RunningCommand(
+                        .device, arguments + ["--device", folder]
+                    ).finish()
+                    #expect(run?.status == 74, "\(run?.errors ?? "")\(run?.text ?? "")")
+                    #expect(run?.errors.contains("keyshare-device: key-chain: ") == true)
+                    guard arguments.contains("--json") else {
+                        #expect(run?.text.contains("no: failed") == true)
+                        continue
+                    }
+                    let document = try? run?.json()
+                    #expect((document?["channels"] as? [[String: Any]])?.count == 7)
+                    #expect((document?["error"] as? [String: Any])?["code"] as? String != nil)
+                }
+            }
+        }
+    }
+
+    @Test("refuses entitlements to groups that cannot be, before anything is tried")
+    func badGroup() async throws {
+        let plist = try plist("evil.plist", groups: ["../../evil"])
+        for option in ["--sender-entitlements", "--receiver-entitlements"] {
+            let run = try await simulation.device("channels", option, plist, "--json")
+            #expect(try run.status == 5 && run.errorCode() == "malformed")
+            #expect(
+                run.errors.contains("evil.plist: \u{201C}../../evil\u{201D} can be no group's name\nhint: "))
+        }
+        #expect(try trials().isEmpty)
     }
 
     @Test("says why a road is closed, for apps, entitlements and states of the user's choice")

@@ -55,31 +55,34 @@ package struct Device: Sendable, Hashable {
     ) throws(DeviceError) -> String {
         let path = "\(folder)/\(name).sock"
         if path.utf8.count <= Self.longestSocketPath { return path }
-        let shortened = runtimeDirectory.map { directory in
-            let place = name == Self.providerSocket ? folder : path
-            let name = String(Digest.sha256(Array(place.utf8)).prefix(8).upperHex.lowercased())
-            return (folder: directory + "/keyshare", name: name + ".sock")
-        }
-        guard let shortened, (shortened.folder + "/" + shortened.name).utf8.count <= Self.longestSocketPath
+        guard
+            let shortened = Self.shortenedSocketPath(
+                named: name, in: folder, runtimeDirectory: runtimeDirectory),
+            shortened.utf8.count <= Self.longestSocketPath
         else {
             throw DeviceError(
                 .socketPathTooLong, path: path,
                 "the socket's path has \(path.utf8.count) bytes, more than \(Self.longestSocketPath)",
                 hint: "give the device a shorter path, or set XDG_RUNTIME_DIR")
         }
-        try Folder.make(shortened.folder)
-        return shortened.folder + "/" + shortened.name
+        try Folder.make(Folder.parent(of: shortened))
+        return shortened
+    }
+
+    /// Where in the runtime folder a socket goes whose path in the device's folder is too long.
+    static func shortenedSocketPath(
+        named name: String, in folder: String, runtimeDirectory: String?
+    ) -> String? {
+        runtimeDirectory.map { directory in
+            let place = name == providerSocket ? folder : "\(folder)/\(name).sock"
+            let name = String(Digest.sha256(Array(place.utf8)).prefix(8).upperHex.lowercased())
+            return "\(directory)/keyshare/\(name).sock"
+        }
     }
 
     package static let providerSocket = "provider"
-
-    /// A place for a device on which something is tried, short enough for a socket in it: nothing is there yet.
-    ///
-    /// - Throws: `DeviceError` when the folder above it cannot be made.
-    package func trialFolder() throws(DeviceError) -> String {
-        let name = String(UInt32.random(in: .min ... .max), radix: 16)
-        return try subfolder("trials") + "/" + name
-    }
+    /// The socket of the road over a provider of its own.
+    package static let roadSocket = "road"
 
     /// The folder for an app's own files, made on first use.
     ///
@@ -139,6 +142,11 @@ package struct Device: Sendable, Hashable {
     /// The folder that every app may read and write, made on first use.
     func publicFolder() throws(DeviceError) -> String {
         try subfolder("public")
+    }
+
+    /// The folder of the devices on which something is tried, made on first use.
+    func trialsFolder() throws(DeviceError) -> String {
+        try subfolder("trials")
     }
 
     /// The folder of the notifications, made on first use.

@@ -15,14 +15,20 @@ package final class FileLock: Sendable {
         close(descriptor)
     }
 
+    /// Takes the lock of the file at `path`, made if need be with mode 0600; nil when somebody has it.
+    ///
+    /// - Throws: `DeviceError` when the file cannot be made or locked.
+    static func acquireIfFree(_ path: String) throws(DeviceError) -> FileLock? {
+        let lock = FileLock(descriptor: try open(path))
+        return try lock.take(LOCK_EX | LOCK_NB, path) ? lock : nil
+    }
+
     /// Takes the lock of the file at `path`, made if need be with mode 0600, and waits until it is free.
     ///
     /// - Throws: `DeviceError` when the file cannot be made or locked.
     package static func acquire(_ path: String) throws(DeviceError) -> FileLock {
         let lock = FileLock(descriptor: try open(path))
-        while flock(lock.descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw .inputOutput("cannot lock", path, errno: errno) }
-        }
+        _ = try lock.take(LOCK_EX, path)
         return lock
     }
 
@@ -35,14 +41,19 @@ package final class FileLock: Sendable {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
         let lock = FileLock(descriptor: descriptor)
-        while flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
+        return try lock.take((isShared ? LOCK_SH : LOCK_EX) | LOCK_NB, path) ? lock : nil
+    }
+
+    /// Whether the lock is ours now.
+    private func take(_ operation: CInt, _ path: String) throws(DeviceError) -> Bool {
+        while flock(descriptor, operation) != 0 {
             switch errno {
             case EINTR: continue
-            case EWOULDBLOCK: return nil
+            case EWOULDBLOCK: return false
             default: throw .inputOutput("cannot lock", path, errno: errno)
             }
         }
-        return lock
+        return true
     }
 
     private static func open(_ path: String) throws(DeviceError) -> CInt {

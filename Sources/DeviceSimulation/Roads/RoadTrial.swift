@@ -87,9 +87,10 @@ package struct RoadTrial: Sendable {
         self.state = state
     }
 
-    /// Tries `candidate` on a new device in `folder`, which is removed afterwards.
+    /// Tries `candidate` on a new device in `folder`, which is removed afterwards. What goes wrong on the way is
+    /// the answer.
     ///
-    /// - Throws: `DeviceError` when the device cannot be made.
+    /// - Throws: `DeviceError` when the device cannot be made; `CancellationError` where the task is cancelled.
     package func run(_ candidate: RoadCandidate, folder: String, now: Date) async throws -> RoadReport {
         let device = try Device(folder: folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -101,14 +102,15 @@ package struct RoadTrial: Sendable {
         } catch {
             return RoadReport(candidate.name, failure: RoadError(error))
         }
-        let report: Result<RoadReport, any Error>
+        let report: RoadReport
         do {
-            report = .success(try await run(road, candidate.name, ends, now))
+            report = try await run(road, candidate.name, ends, now)
         } catch {
-            report = .failure(error)
+            report = RoadReport(candidate.name, failure: RoadError(error))
         }
         await road.stop()
-        return try report.get()
+        try Task.checkCancellation()
+        return report
     }
 
     private func run(_ road: any Road, _ name: String, _ ends: RoadEnds, _ now: Date) async throws
@@ -121,6 +123,7 @@ package struct RoadTrial: Sendable {
         do {
             try device.enter(state)
             for _ in 0..<Self.rounds {
+                try Task.checkCancellation()
                 let start = ContinuousClock.now
                 try await road.send(credential, now: now)
                 guard try await road.receive(by: receiver, now: now, consent: { _ in true }) == credential
