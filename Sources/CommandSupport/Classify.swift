@@ -20,6 +20,8 @@ package struct Classify: ParsableCommand {
 
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
+    // Nothing on it is needed; taken all the same, as by every command.
+    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     package init() {}

@@ -17,6 +17,8 @@ struct Inspect: ParsableCommand {
     var file: String
 
     @OptionGroup var password: PasswordOptions
+    // Nothing on it is needed; taken all the same, as by every command.
+    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Say too whether other readers would open the file, by models of them.")

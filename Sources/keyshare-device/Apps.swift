@@ -10,6 +10,8 @@ struct Apps: ParsableCommand {
               keyshare-device apps --json
             """)
 
+    // Every device has the same apps; taken all the same, as by every command.
+    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {

@@ -23,6 +23,8 @@ struct Faults: AsyncParsableCommand {
 
     @OptionGroup var seeding: SeedOptions
     @OptionGroup var clock: ClockOptions
+    // Nothing on it is needed; taken all the same, as by every command.
+    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {

@@ -37,6 +37,8 @@ struct GoldenTests {
             let run = try await RunningCommand(command, [name, "--help"]).finish()
             #expect(run.status == 0)
             #expect(run.text.contains("EXAMPLE:\n"), "\(name) has no example")
+            let isOfOthers = run.text.contains("SUBCOMMANDS:\n")
+            #expect(isOfOthers || run.text.contains("--device <dir>"), "\(name) takes no --device")
             try check(run.text, "help-\(command.rawValue)-\(name)")
         }
     }
