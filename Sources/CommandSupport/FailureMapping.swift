@@ -23,6 +23,8 @@ extension DeviceError: CommandReportable {
         case .gone: CommandFailure(.inputOutput, code: "device-gone", reason, hint: hint)
         case .alreadyThere:
             CommandFailure(.refused, code: "already-there", reason, hint: hint ?? "--force replaces it")
+        case .unsuitablePath:
+            CommandFailure(.usage, code: "unsuitable-path", reason, hint: hint ?? "name another file")
         case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: hint)
         case .foreignBackup: CommandFailure(.refused, code: "foreign-backup", reason, hint: hint)
         case .inputOutput, .damagedFile, .invalidValue: CommandFailure(.inputOutput, reason)

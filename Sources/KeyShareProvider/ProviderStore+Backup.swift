@@ -18,12 +18,9 @@ extension ProviderStore {
     /// - Throws: as `Device.backUpKeychain`.
     /// - Returns: how many items there are.
     package func backUp(to path: String, keyPath: String? = nil, replacing: Bool = false) throws -> Int {
-        let backup = try device.backUpKeychain(
-            to: path, groups: keychain.app.accessGroups, replacing: replacing)
-        if let keyPath {
-            try AtomicFile.write(backup.key, to: keyPath, replacing: replacing)
-        }
-        return backup.items
+        try device.backUpKeychain(
+            to: path, keyPath: keyPath, groups: keychain.app.accessGroups, replacing: replacing
+        ).items
     }
 
     /// Puts what a backup holds in place of what is here, once each identity was found sound.

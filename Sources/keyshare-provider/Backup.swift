@@ -9,7 +9,7 @@ struct Backup: ParsableCommand {
         discussion: """
             The file is of one moment, sealed, mode 0600, and for this device: what its master key seals opens \
             nowhere else, and the master key is not in it. --key-file writes the key to what may leave the device, \
-            which the provider's own identities and password may not.
+            which the provider's own identities and password may not. Both lie outside the device's folder.
 
             EXAMPLE:
               keyshare-provider backup provider.backup
@@ -97,7 +97,7 @@ private enum BackupFile {
     ///
     /// - Throws: `ValidationError`.
     static func validate(_ paths: String?...) throws {
-        guard !paths.contains("-") else {
+        guard !paths.contains("-"), !paths.contains("") else {
             throw ValidationError("a backup and its key are files, not standard input or output")
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -50,14 +51,26 @@ struct BackupCommandTests {
         #expect(try await simulation.provider("restore", backup, "--force").status == 0)
     }
 
-    @Test(
-        "Is a file: there is none called -",
-        arguments: [["backup", "-"], ["backup", "b", "--key-file", "-"]])
-    func standardOutput(arguments: [String]) async throws {
-        let restore = ["restore"] + arguments.dropFirst()
-        for arguments in [arguments, restore] {
-            let run = try await simulation.provider(arguments)
-            #expect(run.status == 64 && run.errors.contains("files, not standard input or output"))
+    @Test("Needs files of their own, outside the device, for a backup and its key")
+    func places() async throws {
+        let inside = simulation.device + "/keychain/"
+        for arguments in [
+            ["backup", "-"], ["backup", backup, "--key-file", "-"], ["restore", "-"], ["restore", ""],
+            ["backup", backup, "--key-file", backup], ["backup", inside + "keychain.sqlite"],
+            ["backup", backup, "--key-file", inside + "master.key"], ["backup", "/dev/null"],
+        ] {
+            let run = try await simulation.provider(arguments + ["--force"])
+            #expect(run.status == 64 && run.errors.contains("hint: "), "\(arguments)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: backup))
+        #expect(!FileManager.default.fileExists(atPath: "-"))
+        #expect(try await simulation.provider("check").status == 0)
+
+        let pipe = simulation.scratch.path("pipe")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        for file in [pipe, simulation.scratch.path, "/dev/null"] {
+            let run = try await simulation.provider("restore", file, "--force")
+            #expect(run.status == 5 && run.errors.contains("is no regular file"))
         }
     }
 

@@ -26,6 +26,8 @@ package struct DeviceError: CodedError {
         case gone
         /// Something of that name is there, and was not to be replaced.
         case alreadyThere
+        /// A file must not be written there.
+        case unsuitablePath
         /// The file is no backup of a key chain.
         case noBackup
         /// The backup is another device's, and the key to it was not given.

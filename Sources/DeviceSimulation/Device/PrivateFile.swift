@@ -18,9 +18,10 @@ struct PrivateFile: ~Copyable {
     /// Opens the file at `path`; nil when there is none.
     ///
     /// - Parameter isWritable: whether it is to be wiped.
-    /// - Throws: `DeviceError` when it is a link, another user's, open to others, or cannot be opened.
+    /// - Throws: `DeviceError` when it is a link or no file, another user's, open to others, or cannot be opened.
     static func open(_ path: String, isWritable: Bool = false) throws(DeviceError) -> PrivateFile? {
-        let flags = (isWritable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC
+        // Not to wait for whoever writes to a pipe of that name.
+        let flags = (isWritable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let descriptor = unsafe Glibc.open(path, flags)
         guard descriptor >= 0 else {
             switch errno {
@@ -31,6 +32,9 @@ struct PrivateFile: ~Copyable {
         }
         let file = PrivateFile(descriptor: descriptor, path: path)
         let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw DeviceError(.damagedFile, path: path, "\(path) is no regular file")
+        }
         guard status.st_uid == geteuid() else {
             throw DeviceError(.foreignOwner, path: path, "\(path) belongs to another user")
         }

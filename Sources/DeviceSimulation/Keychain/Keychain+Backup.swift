@@ -47,14 +47,18 @@ extension Device {
     ///
     /// - Parameters:
     ///   - path: there whole or not at all.
+    ///   - keyPath: where the returned key goes too, mode 0600; nil for nowhere. It is there before the backup, so
+    ///     that there is never a backup whose key could not be written.
     ///   - groups: the access groups whose items are backed up; nil for all.
-    ///   - replacing: whether a file that is there goes.
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked, `.alreadyThere`, or what stops the file.
-    ///   `KeychainError` when the key chain fails or an item was altered.
+    ///   - replacing: whether files that are there go.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.unsuitablePath`, with nothing written,
+    ///   where the two are one file, one is in the device's folder, or something else than a file is there;
+    ///   `.alreadyThere`, or what stops the files. `KeychainError` when the key chain fails or an item was altered.
     /// - Returns: how many items there are, and the key to those that may leave the device.
     package func backUpKeychain(
-        to path: String, groups: [String]? = nil, replacing: Bool = false
+        to path: String, keyPath: String? = nil, groups: [String]? = nil, replacing: Bool = false
     ) throws -> (items: Int, key: SecretBytes) {
+        try requireSuitable(path, keyPath, replacing: replacing)
         try requireUnlocked()
         let store = try KeychainStore(device: self, newMasterKey: MasterKey.random)
         let key = MasterKey.random()
@@ -67,8 +71,34 @@ extension Device {
                         database, groups: groups, except: .whenPasscodeSetThisDeviceOnly),
                     of: store, key: key, to: temporary)
             }
+            // Last, so that an earlier key stays as long as its backup does.
+            if let keyPath { try AtomicFile.write(key, to: keyPath, replacing: replacing) }
         }
         return (count, key)
+    }
+
+    /// Refuses places where a backup and its key would destroy each other, or the device.
+    private func requireSuitable(
+        _ path: String, _ keyPath: String?, replacing: Bool
+    ) throws(DeviceError) {
+        for path in [path] + (keyPath.map { [$0] } ?? []) {
+            let place = FilePlace(path)
+            try place.requireFile()
+            guard !place.isInside(folder) else {
+                throw DeviceError(
+                    .unsuitablePath, path: path, "\(path) is in the device's own folder",
+                    hint: "name a file elsewhere: what is lost with the device is no backup of it")
+            }
+            // Before the key is written for a backup that cannot be.
+            guard replacing || !place.isTaken else {
+                throw DeviceError(.alreadyThere, path: path, "\(path) is there already")
+            }
+        }
+        if let keyPath, FilePlace(path).isSame(as: FilePlace(keyPath)) {
+            throw DeviceError(
+                .unsuitablePath, path: keyPath, "backup and key would be one file, \(keyPath)",
+                hint: "name another file for the key")
+        }
     }
 
     /// Puts a backup's items in place of those that are here.

@@ -27,10 +27,12 @@ struct KeychainBackup {
         func isNoBackup(_ reason: String) -> DeviceError {
             DeviceError(.noBackup, path: path, "\(path) is no backup of a key chain: \(reason)")
         }
-        // A missing file is no damaged one.
-        guard unsafe access(path, R_OK) == 0 else {
+        // A missing file is no damaged one; and to open a pipe would be to wait for who writes to it.
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
             throw DeviceError.inputOutput("cannot read", path, errno: errno)
         }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw isNoBackup("it is no regular file") }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.label = "backup"
@@ -39,7 +41,9 @@ struct KeychainBackup {
                 sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;")
         }
         do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            // SQLite takes a name that begins with "file:" for a URI.
+            queue = try DatabaseQueue(
+                path: path.hasPrefix("/") ? path : "./" + path, configuration: configuration)
             let facts = try queue.read { database in
                 // A table that is missing or another one shows here, and not in the middle.
                 try database.execute(

@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Where a backup and its key may be written")
+struct BackupPlaceTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let unsuitable = DeviceError(.unsuitablePath, path: "", "")
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        var identity = NewIdentity.sample("A")
+        identity.accessibility = .afterFirstUnlock
+        try Keychain(device: device, app: .provider).add(identity)
+    }
+
+    /// Every file of the scratch folder with what is in it.
+    private func contents() throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for name in FileManager.default.enumerator(atPath: scratch.folder)?.compactMap({ $0 as? String })
+            ?? []
+        {
+            files[name] = FileManager.default.contents(atPath: scratch.path(name))
+        }
+        return files
+    }
+
+    @Test("Not both in one file, by whatever names", arguments: [true, false])
+    func oneFile(isThere: Bool) throws {
+        let path = scratch.path("backup")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("folder"), withDestinationPath: scratch.folder)
+        var names = ["backup", "./backup", "folder/backup", "device/../backup"]
+        if isThere {
+            _ = try device.backUpKeychain(to: path)
+            try FileManager.default.createSymbolicLink(
+                atPath: scratch.path("link"), withDestinationPath: path)
+            try FileManager.default.linkItem(atPath: path, toPath: scratch.path("hard"))
+            names += ["link", "hard"]
+        }
+        let before = try contents()
+        for name in names {
+            #expect(throws: unsuitable, "\(name)") {
+                try device.backUpKeychain(to: path, keyPath: scratch.path(name), replacing: true)
+            }
+        }
+        #expect(try contents() == before)
+        _ = try device.backUpKeychain(to: path, keyPath: scratch.path("other"), replacing: true)
+        #expect(try device.restoreKeychain(fromBackup: path, replacing: true).restored == 1)
+    }
+
+    @Test("Neither in the device's folder, by whatever way")
+    func insideDevice() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("way"), withDestinationPath: device.folder + "/keychain")
+        let before = try contents()
+        for name in ["device/keychain/keychain.sqlite", "way/master.key", "device/new", "device"] {
+            for (path, key) in [(name, "key"), ("backup", name)] {
+                #expect(throws: unsuitable, "\(path) \(key)") {
+                    try device.backUpKeychain(
+                        to: scratch.path(path), keyPath: scratch.path(key), replacing: true)
+                }
+            }
+        }
+        #expect(try contents() == before)
+        // A folder that only begins like the device's is another.
+        try FileManager.default.createDirectory(
+            atPath: device.folder + "-2", withIntermediateDirectories: false)
+        #expect(try device.backUpKeychain(to: device.folder + "-2/backup").items == 1)
+    }
+
+    @Test("Not in place of a pipe or a folder, which no backup or key is read from either")
+    func noFile() throws {
+        let pipe = scratch.path("pipe")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, scratch.folder] {
+            #expect(throws: unsuitable) { try device.backUpKeychain(to: path, replacing: true) }
+            #expect(throws: unsuitable) {
+                try device.backUpKeychain(to: scratch.path("backup"), keyPath: path, replacing: true)
+            }
+            let error = #expect(throws: DeviceError(.noBackup, path: "", "")) {
+                try device.restoreKeychain(fromBackup: path, replacing: true)
+            }
+            #expect(error?.reason.hasSuffix("is no regular file") == true)
+            #expect(throws: DeviceError(.damagedFile, path: "", "")) { try Device.backupKey(path) }
+        }
+        #expect(try scratch.names(scratch.folder) == ["device", "pipe"])
+    }
+
+    @Test("Nothing is written where the key, or the backup, cannot be")
+    func neither() throws {
+        let (path, key) = (scratch.path("backup"), scratch.path("key"))
+        _ = try device.backUpKeychain(to: path, keyPath: key)
+        let before = try contents()
+        let there = DeviceError(.alreadyThere, path: "", "")
+        #expect(throws: there) { try device.backUpKeychain(to: scratch.path("new"), keyPath: key) }
+        #expect(throws: there) { try device.backUpKeychain(to: path, keyPath: scratch.path("new")) }
+        for (path, key) in [(path, scratch.path("none/key")), (scratch.path("none/backup"), key)] {
+            #expect(throws: DeviceError(.cannotCreate(ENOENT), path: "", "")) {
+                try device.backUpKeychain(to: path, keyPath: key, replacing: true)
+            }
+        }
+        #expect(try contents() == before)
+    }
+}
