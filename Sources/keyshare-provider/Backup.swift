@@ -48,7 +48,8 @@ struct Restore: ParsableCommand {
         discussion: """
             Every record is opened and every identity checked before anything is replaced, and then all is or \
             nothing is; a provider that is serving goes over to it at once. Of another device's backup, what is \
-            that device's alone stays behind: merge brings identities from one device to another.
+            that device's alone stays behind, which ends with 10; where that is all of it, nothing is replaced. \
+            merge brings identities from one device to another.
 
             EXAMPLE:
               keyshare-provider restore provider.backup --force
@@ -81,12 +82,32 @@ struct Restore: ParsableCommand {
                 .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",
                 hint: "nothing was replaced")
         }
+        let failure = result.left == 0 ? nil : Self.incomplete(result)
         if output.json {
-            try output.console.document(["restored": result.restored, "left": result.left])
+            try output.console.document(
+                Document(
+                    restored: result.restored, left: result.left,
+                    error: failure.map(FailureDocument.Body.init)))
         } else {
-            let left = result.left == 0 ? "" : ", left \(result.left) behind"
-            output.console.note("restored \(counted(result.restored, "item", "items"))\(left)")
+            output.console.note("restored \(counted(result.restored, "item", "items"))")
         }
+        if let failure {
+            Console.failure(failure, of: CommandMain.programName)
+            throw ReportedFailure(failure)
+        }
+    }
+
+    private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
+        CommandFailure(
+            .refused, code: "left-behind",
+            "\(counted(result.left, "item", "items")) of the backup stayed behind: for another device alone",
+            hint: "keyshare-provider merge brings identities from one device to another")
+    }
+
+    private struct Document: Encodable {
+        let restored: Int
+        let left: Int
+        let error: FailureDocument.Body?
     }
 }
 

@@ -84,6 +84,27 @@ struct BackupTests {
         #expect(try device.restoreKeychain(fromBackup: path, key: key, replacing: true).restored == 8)
     }
 
+    @Test("Of another device alone replaces nothing; an empty one is no such")
+    func nothingComes() throws {
+        let other = try Device(folder: scratch.path("other"))
+        let theirs = try Keychain(device: other, app: .provider)
+        try theirs.add(Self.identity("theirs"))
+        try theirs.setPassword(
+            SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .alwaysThisDeviceOnly)
+        let key = try other.backUpKeychain(to: path).key
+        let (before, count) = (try contents(keychain), try keychain.changeCount())
+        let error = #expect(throws: DeviceError(.foreignBackup, path: "", "")) {
+            try device.restoreKeychain(fromBackup: path, key: key, replacing: true)
+        }
+        #expect(error?.hint?.contains("merge") == true)
+        #expect(try contents(keychain) == before && keychain.changeCount() == count)
+        try theirs.removeAll()
+        let empty = try other.backUpKeychain(to: path, replacing: true).key
+        #expect(
+            try device.restoreKeychain(fromBackup: path, key: empty, replacing: true)
+                == KeychainRestoration(restored: 0, left: 0))
+    }
+
     @Test("Replaces neither a file nor items unless it is told to")
     func replacing() throws {
         _ = try device.backUpKeychain(to: path)

@@ -104,7 +104,7 @@ extension Device {
     /// Puts a backup's items in place of those that are here.
     ///
     /// All or nothing: refused or interrupted, this device is as it was. Where the backup is another device's,
-    /// what is that one's alone stays behind.
+    /// what is that one's alone stays behind; where that is all of it, nothing is exchanged.
     ///
     /// - Parameters:
     ///   - path: a file that `backUpKeychain` wrote.
@@ -113,7 +113,7 @@ extension Device {
     ///   - replacing: whether items that are there go.
     ///   - check: looks at each identity that comes, and throws where it must not.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the
-    ///   key is missing or wrong; `.alreadyThere`. `KeychainError` when an item was altered, or the key chain
+    ///   key is missing or wrong, or no item can come; `.alreadyThere`. `KeychainError` when an item was altered, or the key chain
     ///   fails; what `check` throws.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
@@ -144,6 +144,11 @@ extension Device {
                                     record: try IdentityRecord(opened.record), privateKey: opened.secret))
                         }
                         return opened
+                    }
+                    guard result.restored > 0 || result.left == 0 else {
+                        throw DeviceError(
+                            .foreignBackup, path: path, "nothing in the backup is for this device",
+                            hint: "keyshare-provider merge brings identities from one device to another")
                     }
                     // Also where nothing came for a group that lost what it had.
                     try KeychainRecord.countChange(of: removed, in: target)
