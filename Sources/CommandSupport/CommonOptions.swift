@@ -58,6 +58,13 @@ package struct DeviceOptions: ParsableArguments {
         try Device(folder: deviceFolder)
     }
 
+    /// The device as it is, for a look at it: nothing is made; nil where there is none.
+    ///
+    /// - Throws: `DeviceError` where something else stands in its place.
+    package func existingDevice() throws -> Device? {
+        try Device(existing: deviceFolder)
+    }
+
     /// The path of the provider's socket.
     ///
     /// - Throws: `DeviceError` where no usable path can be had.

@@ -49,7 +49,8 @@ extension KeychainError: CommandReportable {
         let hint: String?
         let status: ExitStatus
         switch code {
-        case .diskFull, .io, .readOnly, .notAvailable: (status, hint) = (.inputOutput, nil)
+        case .diskFull, .io, .readOnly, .notAvailable, .incompatibleVersion:
+            (status, hint) = (.inputOutput, nil)
         case .invalidKeychain: (status, hint) = (.inputOutput, Self.remedyOfDamage)
         case .decode: (status, hint) = (.inputOutput, Self.remedyOfAlteration)
         case .itemNotFound: (status, hint) = (.noSuchItem, nil)

@@ -7,6 +7,8 @@ internal import OpenSSL
 package struct IntegrityProblem: Sendable, Hashable {
     /// What kind of thing it is.
     package enum Kind: String, Sendable, Hashable {
+        /// One of the device's own files or folders beside the key chain's, or who may enter it.
+        case device
         /// The key chain's file itself.
         case structure
         /// A record that does not open: it was altered or moved.
@@ -34,6 +36,20 @@ package struct IntegrityReport: Sendable {
     package var identities = 0
     /// Empty when all is well.
     package var problems: [IntegrityProblem] = []
+}
+
+extension IntegrityReport {
+    /// Looks at the device in every way there is: its folders, the key chain's structure, every record, and whether
+    /// what belongs together is together. Makes and changes nothing.
+    ///
+    /// - Parameter device: nil for one that is not there yet, with which nothing is wrong.
+    /// - Throws: `KeychainError` where the key chain cannot be read, or its keys not now.
+    package init(of device: Device?) throws(KeychainError) {
+        guard let device else { return }
+        if let store = try ProviderStore(existingOn: device) { self = try store.check() }
+        problems =
+            device.problems().map { IntegrityProblem(kind: .device, label: nil, reason: $0) } + problems
+    }
 }
 
 extension ProviderStore {

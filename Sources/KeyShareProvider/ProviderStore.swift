@@ -17,6 +17,15 @@ package struct ProviderStore: Sendable {
         self.device = device
     }
 
+    /// Opens the key chain for a look at it, which makes and changes nothing; nil where there never was one.
+    ///
+    /// - Throws: `KeychainError`.
+    package init?(existingOn device: Device) throws(KeychainError) {
+        guard let keychain = try Keychain(existingOn: device, app: .provider) else { return nil }
+        self.keychain = keychain
+        self.device = device
+    }
+
     /// Changes whenever an identity was added or removed, by whatever process.
     ///
     /// - Throws: `KeychainError`.

@@ -7,8 +7,10 @@ struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "See that nothing in the key chain was damaged or altered.",
         discussion: """
-            Opens every record and holds each identity's certificate, private key, label and summary against \
-            each other. Repairs nothing; ends with 74 where something is wrong.
+            Opens every record, holds each identity's certificate, private key, label and summary against each \
+            other, and looks at the key chain's tables and who may enter the device's folders. Makes and repairs \
+            nothing; ends with 74 where something is wrong. It cannot tell that another program has deleted a \
+            record, or put older files of this device in place of the newer ones.
 
             EXAMPLE:
               keyshare-provider check --json
@@ -19,7 +21,7 @@ struct Check: ParsableCommand {
 
     func run() throws {
         let console = output.console
-        let report = try ProviderStore(try device.openDevice()).check()
+        let report = try IntegrityReport(of: try device.existingDevice())
         let failure = report.problems.isEmpty ? nil : Self.failure(report.problems)
         if output.json {
             try console.document(

@@ -175,7 +175,10 @@ struct KeychainFileTests {
         try provider().store.queue.write {
             try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')")
         }
-        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+        #expect(throws: KeychainError(.incompatibleVersion, "")) { try provider() }
+        #expect(throws: KeychainError(.incompatibleVersion, "")) {
+            try Keychain(existingOn: device, app: .provider)
+        }
     }
 
     @Test("A full disk is called that, and nothing is half done")

@@ -41,7 +41,9 @@ struct TamperingTests {
     func everyColumn(change: String) throws {
         try alter("UPDATE item SET \(change) WHERE label = 'A'")
         let problems = try keychain.verifyIntegrity()
-        #expect(problems == [.item(id: change == "id = 77" ? 77 : 1)])
+        let isMoved = change == "id = 77"
+        #expect(problems.filter { $0 == .item(id: isMoved ? 77 : 1) }.count == 1)
+        #expect(problems.count == (isMoved ? 2 : 1))
         let labels = ["A", "C", "Ata"]
         let codes = labels.map { label -> KeychainError.Code? in
             do throws(KeychainError) {
@@ -115,7 +117,7 @@ struct TamperingTests {
         }
         #expect(throws: KeychainError(.decode, "")) { try keychain.openIdentity(label: "A") }
         #expect(throws: KeychainError(.decode, "")) { try keychain.identities(after: 0) }
-        #expect(try keychain.verifyIntegrity() == [.item(id: nil)])
+        #expect(try keychain.verifyIntegrity().last == .item(id: nil))
         #expect(try keychain.privateKey(label: "B") == NewIdentity.key("B"))
     }
 }

@@ -63,6 +63,34 @@ struct CheckTests {
         }
     }
 
+    @Test("misses neither a lost key chain nor folders that others may enter, and makes and mends nothing")
+    func lost() async throws {
+        let files = FileManager.default
+        let folder = simulation.device + "/keychain"
+        for (path, mode) in [(simulation.device, 0o755), (folder, 0o777)] {
+            try files.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+        let exposed = try await simulation.provider("check", "--json")
+        #expect(exposed.status == 74)
+        let problems = try #require(try exposed.json()["problems"] as? [[String: Any]])
+        #expect(problems.map { $0["kind"] as? String } == ["device", "device"])
+        #expect(try files.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o777)
+
+        for name in try files.contentsOfDirectory(atPath: folder) where name.hasPrefix("keychain.sqlite") {
+            try files.removeItem(atPath: folder + "/" + name)
+        }
+        let before = try files.contentsOfDirectory(atPath: folder).sorted()
+        for command in ["check", "serve", "list"] {
+            let run = try await simulation.provider(command, "--json")
+            #expect(try run.status == 74 && run.errorCode() == "errSecInvalidKeychain", "\(command)")
+        }
+        #expect(try files.contentsOfDirectory(atPath: folder).sorted() == before)
+
+        let none = try Simulation()
+        #expect(try await none.provider("check").status == 0)
+        #expect(!files.fileExists(atPath: none.device))
+    }
+
     @Test("serves without core dumps, and with every descriptor that it may have")
     func process() async throws {
         try await simulation.serve()

@@ -33,6 +33,18 @@ package struct Device: Sendable, Hashable {
     ///   other things in it stands there, or nothing can be made there.
     package init(folder: String) throws(DeviceError) {
         try Folder.make(folder, withParents: true, marker: Self.keychainName)
+        try self.init(resolving: folder)
+    }
+
+    /// The device in `folder` for a look at it: nothing is made or closed to others. Nil where there is none.
+    ///
+    /// - Throws: `DeviceError` when a symbolic link, a file or another user's folder stands there.
+    package init?(existing folder: String) throws(DeviceError) {
+        guard try Folder.isThere(folder) else { return nil }
+        try self.init(resolving: folder)
+    }
+
+    private init(resolving folder: String) throws(DeviceError) {
         guard let resolved = unsafe realpath(folder, nil) else {
             throw .inputOutput("cannot resolve", folder, errno: errno)
         }
@@ -117,12 +129,7 @@ package struct Device: Sendable, Hashable {
     ///
     /// - Throws: `DeviceError` when something cannot be removed; the rest of it is still there then.
     package func reset() throws(DeviceError) {
-        // The key chain last: it is what makes the folder a device.
-        let names = [
-            "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
-            Self.keychainName,
-        ]
-        for name in names {
+        for name in Self.names {
             let path = folder + "/" + name
             guard (try? FileManager.default.attributesOfItem(atPath: path)) != nil else { continue }
             do {
@@ -133,6 +140,15 @@ package struct Device: Sendable, Hashable {
         }
         try Folder.synchronize(folder)
     }
+
+    /// What a device consists of, besides sockets. The key chain last: it is what makes the folder a device.
+    static let names = [
+        "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
+        keychainName,
+    ]
+
+    /// The folder of the key chain, there or not.
+    var keychainPath: String { folder + "/" + Self.keychainName }
 
     /// The folder of the key chain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {

@@ -25,9 +25,10 @@ package final class FileLock: Sendable {
 
     /// Takes the lock of the file at `path`, made if need be with mode 0600, and waits until it is free.
     ///
+    /// - Parameter forReading: whether the file is there and cannot be written, which no lock needs.
     /// - Throws: `DeviceError` when the file cannot be made or locked.
-    package static func acquire(_ path: String) throws(DeviceError) -> FileLock {
-        let lock = FileLock(descriptor: try open(path))
+    package static func acquire(_ path: String, forReading: Bool = false) throws(DeviceError) -> FileLock {
+        let lock = FileLock(descriptor: try open(path, forReading: forReading))
         _ = try lock.take(LOCK_EX, path)
         return lock
     }
@@ -56,8 +57,9 @@ package final class FileLock: Sendable {
         return true
     }
 
-    private static func open(_ path: String) throws(DeviceError) -> CInt {
-        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    private static func open(_ path: String, forReading: Bool = false) throws(DeviceError) -> CInt {
+        let flags = forReading ? O_RDONLY : O_RDWR | O_CREAT
+        let descriptor = unsafe Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw errno == ELOOP
                 ? DeviceError(.symbolicLink, path: path, "\(path) is a symbolic link")

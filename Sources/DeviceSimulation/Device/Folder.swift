@@ -14,23 +14,11 @@ enum Folder {
     static func make(
         _ path: String, withParents: Bool = false, marker: String? = nil
     ) throws(DeviceError) {
-        // A slash at the end would make the system follow a link.
-        var path = Substring(path)
-        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
-        let folder = String(path)
-
+        let folder = withoutSlash(path)
         if withParents { try makeParents(of: folder) }
         let isNew = try makeOne(folder)
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw refusal(folder, errno: errno) }
+        let (descriptor, status) = try openOwn(folder)
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else {
-            throw .inputOutput("cannot look at", folder, errno: errno)
-        }
-        guard status.st_uid == geteuid() else {
-            throw DeviceError(.foreignOwner, path: folder, "\(folder) belongs to another user")
-        }
         // A new one may lack what the process's mask took; one of ours that is read-only is meant to be.
         let mode = isNew ? 0o700 : status.st_mode & 0o700
         guard status.st_mode & 0o777 != mode else { return }
@@ -44,6 +32,40 @@ enum Folder {
         guard fchmod(descriptor, mode) == 0 else {
             throw .inputOutput("cannot close to others", folder, errno: errno)
         }
+    }
+
+    /// Whether there is a folder of this user's at `path`; it stays as it is.
+    ///
+    /// - Throws: `DeviceError` where something else is.
+    static func isThere(_ path: String) throws(DeviceError) -> Bool {
+        let folder = withoutSlash(path)
+        var status = stat()
+        if unsafe lstat(folder, &status) != 0, errno == ENOENT { return false }
+        close(try openOwn(folder).descriptor)
+        return true
+    }
+
+    /// A slash at the end would make the system follow a link.
+    private static func withoutSlash(_ path: String) -> String {
+        var path = Substring(path)
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return String(path)
+    }
+
+    private static func openOwn(_ folder: String) throws(DeviceError) -> (descriptor: CInt, status: stat) {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw refusal(folder, errno: errno) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .inputOutput("cannot look at", folder, errno: code)
+        }
+        guard status.st_uid == geteuid() else {
+            close(descriptor)
+            throw DeviceError(.foreignOwner, path: folder, "\(folder) belongs to another user")
+        }
+        return (descriptor, status)
     }
 
     /// Brings a folder's entries to disk: files that were made, renamed or removed in it.

@@ -113,8 +113,8 @@ extension Device {
     ///   - replacing: whether items that are there go.
     ///   - check: looks at each identity that comes, and throws where it must not.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the
-    ///   key is missing or wrong, or no item can come; `.alreadyThere`. `KeychainError` when an item was altered, or the key chain
-    ///   fails; what `check` throws.
+    ///   key is missing or wrong, or no item can come; `.alreadyThere`. `KeychainError` when an item was altered,
+    ///   or the key chain fails; what `check` throws.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
         check: (OpenedIdentity) throws -> Void = { _ in }

@@ -9,19 +9,21 @@ package enum KeychainProblem: Sendable, Hashable {
 }
 
 extension Keychain {
-    /// Looks for damage in the structure of the key chain's file (`PRAGMA quick_check`).
+    /// Looks for damage in the structure of the key chain's file (`PRAGMA quick_check`), and for tables, indexes
+    /// and triggers that are not those this program makes.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
     /// - Returns: nothing when all is well.
     package func quickCheck() throws(KeychainError) -> [KeychainProblem] {
         try store.read { database in
             try String.fetchAll(database, sql: "PRAGMA quick_check")
-                .filter { $0 != "ok" }.map(KeychainProblem.structure)
+                .filter { $0 != "ok" }.map(KeychainProblem.structure) + KeychainSchema.problems(database)
         }
     }
 
     /// Looks for damage in the structure, and opens every item of the device, other apps' included, to see
-    /// that none was altered. Nothing of what is opened leaves this call.
+    /// that none was altered. Nothing of what is opened leaves this call. That an item was deleted behind the
+    /// key chain's back leaves no trace.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
     /// - Returns: nothing when all is well.

@@ -25,15 +25,38 @@ package struct Keychain: Sendable {
     }
 
     init(device: Device, app: App, newMasterKey: () -> SecretBytes) throws(KeychainError) {
-        self.app = app
-        self.device = device
-        guard app.accessGroups.allSatisfy(Self.isPossible) else {
-            throw KeychainError(.param, "an access group of \(app.bundleIdentifier) contains NUL")
-        }
+        try Self.requireGroups(app)
         do {
-            store = try KeychainStore(device: device, newMasterKey: newMasterKey)
+            try self.init(
+                app: app, store: KeychainStore(device: device, newMasterKey: newMasterKey), device: device)
         } catch {
             throw KeychainError(error)
+        }
+    }
+
+    /// Opens the key chain of `device` for a look at it: nothing is made, mended or brought up to date. Nil where
+    /// there never was one.
+    ///
+    /// - Throws: `KeychainError`; its cause is a `DeviceError` where a file or folder is the trouble.
+    package init?(existingOn device: Device, app: App) throws(KeychainError) {
+        try Self.requireGroups(app)
+        do {
+            guard let store = try KeychainStore.existing(device: device) else { return nil }
+            self.init(app: app, store: store, device: device)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private init(app: App, store: KeychainStore, device: Device) {
+        self.app = app
+        self.store = store
+        self.device = device
+    }
+
+    private static func requireGroups(_ app: App) throws(KeychainError) {
+        guard app.accessGroups.allSatisfy(isPossible) else {
+            throw KeychainError(.param, "an access group of \(app.bundleIdentifier) contains NUL")
         }
     }
 

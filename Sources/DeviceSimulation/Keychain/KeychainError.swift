@@ -28,6 +28,8 @@ package struct KeychainError: CodedError {
         case decode = -26275
         /// `errSecInternalError`: a fault of the program.
         case internalError = -26276
+        /// `errSecIncompatibleVersion`: a newer version made the key chain.
+        case incompatibleVersion = -67704
         /// `errSecMissingEntitlement`
         case missingEntitlement = -34018
 
@@ -49,6 +51,7 @@ package struct KeychainError: CodedError {
             case .interactionNotAllowed: "errSecInteractionNotAllowed"
             case .decode: "errSecDecode"
             case .internalError: "errSecInternalError"
+            case .incompatibleVersion: "errSecIncompatibleVersion"
             case .missingEntitlement: "errSecMissingEntitlement"
             }
         }
@@ -80,16 +83,24 @@ package struct KeychainError: CodedError {
         }
     }
 
+    /// The file system has no room for what the key chain needs, be it for reading.
+    static func noSpace(_ cause: any Error) -> KeychainError {
+        KeychainError(
+            .diskFull, "there is no space left on the key chain's file system",
+            hint: "make room there; reading needs some too", cause: cause)
+    }
+
     private init(_ error: DatabaseError) {
         // Not the whole description: it could quote a statement's arguments.
         let words = error.message ?? "error \(error.resultCode.rawValue)"
         switch error.resultCode {
-        case .SQLITE_FULL: self.init(.diskFull, "the disk is full", cause: error)
+        case .SQLITE_FULL: self = .noSpace(error)
         case .SQLITE_READONLY, .SQLITE_PERM:
             self.init(.readOnly, "the key chain cannot be written: \(words)", cause: error)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_NOLFS:
             self.init(.io, "the key chain's file fails: \(words)", cause: error)
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA:
+        // SQLITE_ERROR is for a statement that does not fit the tables, and ours fit those that we make.
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA, .SQLITE_ERROR:
             self.init(.invalidKeychain, "the key chain's file is damaged: \(words)", cause: error)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(.notAvailable, "the key chain is busy: \(words)", cause: error)

@@ -13,69 +13,107 @@ struct KeychainStore: Sendable {
 
     /// Opens the key chain of `device` and makes it on first use.
     ///
+    /// - Throws: `KeychainError.Code.invalidKeychain` where either the database or the key to it is lost.
+    init(device: Device, newMasterKey: () -> SecretBytes) throws {
+        try self.init(KeychainFiles(folder: try device.keychainFolder()), newMasterKey: newMasterKey)
+    }
+
     /// One process at a time is let through here, so that the first two agree on one key and one schema:
     /// changing to WAL and migrating are what SQLite's own waiting does not cover.
-    init(device: Device, newMasterKey: () -> SecretBytes) throws {
-        let folder = try device.keychainFolder()
-        let path = folder + "/keychain.sqlite"
-        let opening = try FileLock.acquire(folder + "/opening.lock")
-        key = try Self.masterKey(folder + "/master.key", database: path, new: newMasterKey)
-        try Self.makePrivateFile(path)
-        queue = try Self.open(path)
-        try Self.migrate(queue)
-        withExtendedLifetime(opening) {}
-    }
-
-    private static func masterKey(
-        _ path: String, database: String, new: () -> SecretBytes
-    ) throws -> SealingKey {
-        if let key = try MasterKey.read(path) {
-            guard key.count == SealingKey.byteCount else {
-                throw KeychainError(.invalidKeychain, "the key chain's master key is not of 32 bytes")
-            }
-            return try SealingKey(key)
-        }
-        // The key is always made before the database; a new one would open nothing of it.
-        guard unsafe access(database, F_OK) != 0 else {
-            throw KeychainError(.invalidKeychain, "the key chain's master key is missing")
-        }
-        let key = new()
-        try AtomicFile.write(key, to: path)
-        return try SealingKey(key)
-    }
-
-    /// Makes an empty file that SQLite takes for an empty database, or looks whether the one that is there is
-    /// ours alone. The files it keeps beside the database (`-wal`, `-shm`) get the mode of the database.
     ///
-    /// A database that is there is never opened here: closing it would drop the locks that SQLite holds on
-    /// it for the other connections of this process (sqlite.org/howtocorrupt.html, 2.2).
-    private static func makePrivateFile(_ path: String) throws(DeviceError) {
-        var status = stat()
-        if unsafe lstat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT != S_IFLNK else {
-                throw DeviceError(.symbolicLink, path: path, "\(path) is a symbolic link")
-            }
-            guard status.st_uid == geteuid() else {
-                throw DeviceError(.foreignOwner, path: path, "\(path) belongs to another user")
-            }
-            guard status.st_mode & 0o077 == 0 else {
-                throw DeviceError(.exposedFile, path: path, "\(path) is open to other users")
-            }
+    /// The key gets its name last, once there is a database with every table: a key is the sign that there was
+    /// a key chain, and whoever dies before leaves nothing that the next one does not go on with.
+    init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
+        let opening = try files.opening()
+        defer { withExtendedLifetime(opening) {} }
+        let kept = try files.readMasterKey()
+        let size = try files.databaseSize()
+        if kept != nil { try Self.requireDatabase(size) }
+        if size == nil { try files.makeDatabase() }
+        queue = try Self.open(files)
+        guard let kept else {
+            guard try Self.isUnused(queue) else { throw Self.missingMasterKey }
+            try Self.migrate(queue, files)
+            let new = newMasterKey()
+            try AtomicFile.write(new, to: files.masterKey)
+            key = try SealingKey(new)
             return
         }
-        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
-        defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
-        // Its name reaches the disk before anything in it is acknowledged.
-        try Folder.synchronize(Folder.parent(of: path))
+        try Self.requireItems(queue)
+        try Self.migrate(queue, files)
+        key = try SealingKey(kept)
     }
 
-    private static func open(_ path: String) throws -> DatabaseQueue {
+    /// Opens the key chain of `device` for a look at it: nothing is made, mended or brought up to date.
+    ///
+    /// - Throws: as when it is opened for use.
+    /// - Returns: nil where there never was one.
+    static func existing(device: Device) throws -> KeychainStore? {
+        let files = KeychainFiles(folder: device.keychainPath)
+        let opening = try files.existingOpening()
+        defer { withExtendedLifetime(opening) {} }
+        let kept = try files.readMasterKey()
+        let size = try files.databaseSize()
+        guard let kept else {
+            guard let size, size > 0 else { return nil }
+            guard try isUnused(try open(files)) else { throw missingMasterKey }
+            return nil
+        }
+        try requireDatabase(size)
+        let queue = try open(files)
+        try requireItems(queue)
+        return KeychainStore(queue: queue, key: try SealingKey(kept))
+    }
+
+    private init(queue: DatabaseQueue, key: SealingKey) {
+        self.queue = queue
+        self.key = key
+    }
+
+    private static let missingMasterKey = KeychainError(
+        .invalidKeychain, "the key chain's master key is missing")
+
+    private static func requireDatabase(_ size: Int?) throws(KeychainError) {
+        guard let size else { throw KeychainError(.invalidKeychain, "the key chain's database is missing") }
+        guard size > 0 else { throw KeychainError(.invalidKeychain, "the key chain's database is empty") }
+    }
+
+    /// Refuses a database that lost its tables, as one does whose log was removed.
+    private static func requireItems(_ queue: DatabaseQueue) throws {
+        guard try queue.read(KeychainSchema.hasItems) else {
+            throw KeychainError(.invalidKeychain, "the key chain's database has lost its tables")
+        }
+    }
+
+    /// Whether nothing was ever kept in the database, so that no key to it can be missing.
+    private static func isUnused(_ queue: DatabaseQueue) throws -> Bool {
+        try queue.read { database in
+            guard try database.tableExists("item"), try database.tableExists("sequence") else {
+                return try Int.fetchOne(
+                    database, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'item'")
+                    == 0
+            }
+            let last = try Int64.fetchOne(database, sql: "SELECT last FROM sequence")
+            let items = try Int64.fetchOne(database, sql: "SELECT count(*) FROM item")
+            return last == 0 && items == 0
+        }
+    }
+
+    private static func open(_ files: KeychainFiles) throws -> DatabaseQueue {
+        do {
+            return try openDatabase(files)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
+            throw KeychainError.noSpace(error)
+        }
+    }
+
+    private static func openDatabase(_ files: KeychainFiles) throws -> DatabaseQueue {
+        let isReadOnly = files.isReadOnly
         var configuration = Configuration()
         configuration.label = "keychain"
         configuration.busyMode = .timeout(patience)
         configuration.foreignKeysEnabled = true
+        configuration.readonly = isReadOnly
         // FULL, not NORMAL: an acknowledged write must survive a power cut in WAL mode too.
         configuration.prepareDatabase { database in
             try database.execute(
@@ -87,7 +125,9 @@ struct KeychainStore: Sendable {
                     PRAGMA synchronous = FULL;
                     """)
         }
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let queue = try DatabaseQueue(
+            path: isReadOnly ? files.readOnlyName : files.database, configuration: configuration)
+        if isReadOnly { return queue }
         // Not by GRDB's own WAL mode, which sets `synchronous` to NORMAL and writes at every start.
         let mode = try queue.writeWithoutTransaction { database in
             try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
@@ -98,22 +138,13 @@ struct KeychainStore: Sendable {
         return queue
     }
 
-    private static func migrate(_ queue: DatabaseQueue) throws {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 items") { database in
-            try database.execute(sql: KeychainRecord.schema)
+    private static func migrate(_ queue: DatabaseQueue, _ files: KeychainFiles) throws {
+        let migrator = KeychainSchema.migrator
+        guard try !queue.read(migrator.hasCompletedMigrations) else { return }
+        guard !files.isReadOnly else {
+            throw KeychainError(.readOnly, "the key chain is of an older version, and cannot be written")
         }
-        migrator.registerMigration("2 more classes") { database in
-            try database.execute(sql: KeychainRecord.schemaOfMoreClasses)
-        }
-        let (isComplete, isSuperseded) = try queue.read { database in
-            (try migrator.hasCompletedMigrations(database), try migrator.hasBeenSuperseded(database))
-        }
-        guard !isSuperseded else {
-            throw KeychainError(
-                .invalidKeychain, "the key chain was made by a newer version", hint: "use that version")
-        }
-        if !isComplete { try migrator.migrate(queue) }
+        try migrator.migrate(queue)
     }
 }
 
@@ -139,7 +170,7 @@ extension KeychainStore {
         do {
             return try queue.read(body)
         } catch {
-            throw KeychainError(error)
+            throw explained(error)
         }
     }
 
@@ -148,7 +179,7 @@ extension KeychainStore {
         do {
             return try queue.unsafeRead(body)
         } catch {
-            throw KeychainError(error)
+            throw explained(error)
         }
     }
 
@@ -164,7 +195,14 @@ extension KeychainStore {
             guard let value else { throw KeychainError(.internalError, "a transaction gave no result") }
             return value
         } catch {
-            throw KeychainError(error)
+            throw explained(error)
         }
+    }
+
+    /// An error of the database in words; SQLite tells a disk without room from a failing one only when it writes.
+    func explained(_ error: any Error) -> KeychainError {
+        let explained = KeychainError(error)
+        let files = KeychainFiles(folder: Folder.parent(of: queue.path))
+        return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained
     }
 }

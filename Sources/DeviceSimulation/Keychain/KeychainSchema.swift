@@ -1,0 +1,77 @@
+internal import GRDB
+
+/// The tables of the key chain, as each version of this program made them, and how a database departs from it.
+enum KeychainSchema {
+    /// Brings a database up to date.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration(first) { database in
+            try database.execute(sql: KeychainRecord.schema)
+        }
+        migrator.registerMigration("2 more classes") { database in
+            try database.execute(sql: KeychainRecord.schemaOfMoreClasses)
+        }
+        return migrator
+    }
+
+    private static let first = "1 items"
+
+    /// Whether a database was brought as far as having items.
+    ///
+    /// - Throws: `KeychainError.Code.incompatibleVersion` for one that a newer version made.
+    static func hasItems(_ database: Database) throws -> Bool {
+        let migrator = migrator
+        guard try !migrator.hasBeenSuperseded(database) else {
+            throw KeychainError(
+                .incompatibleVersion, "the key chain was made by a newer version",
+                hint: "use that version; nothing is wrong with the key chain")
+        }
+        return try migrator.appliedIdentifiers(database).contains(first)
+    }
+
+    /// What is missing in the database, was altered, or does not belong there: tables, indexes, triggers, views,
+    /// and the row that ids are given from. Empty when all is well.
+    static func problems(_ database: Database) throws -> [KeychainProblem] {
+        let migrator = migrator
+        guard let last = try migrator.completedMigrations(database).last else {
+            return [.structure("it has lost its tables")]
+        }
+        let model = try DatabaseQueue()
+        try migrator.migrate(model, upTo: last)
+        let expected = try model.read(objects)
+        let found = try objects(database)
+        var problems = Set(expected.keys).union(found.keys).sorted().compactMap { name -> KeychainProblem? in
+            guard let object = found[name] else { return .structure("the \(name) is missing") }
+            guard let original = expected[name] else {
+                return .structure("the \(name) does not belong there")
+            }
+            return object == original ? nil : .structure("the \(name) was altered")
+        }
+        if found.keys.contains("table sequence"), found.keys.contains("table item") {
+            let numbers = try Row.fetchOne(
+                database,
+                sql: "SELECT (SELECT last FROM sequence WHERE name = 'item'), (SELECT max(id) FROM item)")
+            let last = numbers.flatMap { Int64.fromDatabaseValue($0[0]) }
+            let highest = numbers.flatMap { Int64.fromDatabaseValue($0[1]) }
+            if let last {
+                if let highest, highest > last {
+                    problems.append(.structure("an item has an id that was never given"))
+                }
+            } else {
+                problems.append(.structure("the last id that was given is missing"))
+            }
+        }
+        return problems
+    }
+
+    /// What the database consists of, by kind and name, with the words it was made by.
+    private static func objects(_ database: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(database, sql: "SELECT type, name, tbl_name, sql FROM sqlite_master")
+        return rows.reduce(into: [:]) { objects, row in
+            let fields = (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "" }
+            // How lines were broken when it was made says nothing.
+            let words = fields[3].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            objects["\(fields[0]) \(fields[1])"] = "\(fields[2]) \(words)"
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import GRDB
+import Glibc
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("A key chain of which a part was lost")
+struct KeychainLossTests {
+    private let scratch: Scratch
+    private let device: Device
+    private var folder: String { device.folder + "/keychain" }
+    private var database: String { folder + "/keychain.sqlite" }
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+    }
+
+    private func provider() throws -> Keychain { try Keychain(device: device, app: .provider) }
+
+    private func existing() throws -> Keychain? { try Keychain(existingOn: device, app: .provider) }
+
+    private func execute(_ sql: String) throws {
+        let queue = try DatabaseQueue(path: database)
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
+    /// Names, sizes and modes of everything on the device.
+    private func files() throws -> [String: [Int]] {
+        let names = FileManager.default.enumerator(atPath: device.folder)?.compactMap { $0 as? String } ?? []
+        return try names.reduce(into: ["": [try scratch.mode(device.folder)]]) { files, name in
+            let path = device.folder + "/" + name
+            files[name] = [try scratch.mode(path), FileManager.default.contents(atPath: path)?.count ?? -1]
+        }
+    }
+
+    @Test("Without its database, or with an empty one, it is not made anew", arguments: [true, false])
+    func noDatabase(isEmpty: Bool) throws {
+        try provider().add(.sample("A"))
+        for name in try scratch.names(folder) where name.hasPrefix("keychain.sqlite") {
+            try FileManager.default.removeItem(atPath: folder + "/" + name)
+        }
+        if isEmpty { try AtomicFile.write([], to: database) }
+        let before = try files()
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try existing() }
+        #expect(try files() == before)
+    }
+
+    @Test(
+        "Without the tables that its log held, or its record of versions, it is not made anew",
+        arguments: [["DROP TABLE grdb_migrations"], ["DELETE FROM grdb_migrations"]])
+    func noTables(statements: [String]) throws {
+        try provider().add(.sample("A"))
+        for statement in statements { try execute(statement) }
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try existing() }
+        #expect(
+            try DatabaseQueue(path: database).read { try Row.fetchAll($0, sql: "SELECT * FROM item").count }
+                == 1)
+    }
+
+    @Test("Whose first opening was cut short at any step opens, and so does one that nobody ever used")
+    func firstOpening() throws {
+        // The key comes last: everything but it is there.
+        _ = try provider()
+        try FileManager.default.removeItem(atPath: folder + "/master.key")
+        #expect(try existing()?.app == nil)
+        try provider().add(.sample("A"))
+        // Nothing yet, an empty file, a database without tables.
+        for contents in [nil, "", "PRAGMA user_version = 0; PRAGMA journal_mode = WAL;"] {
+            let other = try Device(folder: scratch.path("other-\(contents?.count ?? -1)"))
+            if let contents {
+                let path = try other.keychainFolder() + "/keychain.sqlite"
+                try AtomicFile.write([], to: path)
+                let queue = try DatabaseQueue(path: path)
+                try queue.writeWithoutTransaction { try $0.execute(sql: contents) }
+                try queue.close()
+            }
+            #expect(try Keychain(existingOn: other, app: .provider)?.app == nil)
+            try Keychain(device: other, app: .provider).add(.sample("A"))
+            #expect(try Keychain(existingOn: other, app: .provider)?.identities().map(\.label) == ["A"])
+        }
+    }
+
+    @Test("Is looked at without anything being made or closed to others")
+    func look() throws {
+        #expect(try existing()?.app == nil)
+        #expect(try files().keys.sorted() == [""])
+        #expect(try Device(existing: scratch.path("none")) == nil)
+        #expect(throws: DeviceError(.notAFolder, path: "", "")) {
+            try AtomicFile.write([], to: scratch.path("file"))
+            return try Device(existing: scratch.path("file"))
+        }
+        try provider().add(.sample("A"))
+        _ = try Pasteboard(device: device)
+        #expect(device.problems().isEmpty)
+        try #require(unsafe chmod(device.folder, 0o755) == 0 && chmod(folder, 0o777) == 0)
+        try FileManager.default.removeItem(atPath: folder + "/opening.lock")
+        try AtomicFile.write([1, 2, 3], to: device.folder + "/pasteboard/master.key")
+        try AtomicFile.write([1, 2, 3], to: device.folder + "/state")
+        let before = try files()
+        let looked = try #require(try Device(existing: device.folder))
+        #expect(try Keychain(existingOn: looked, app: .provider)?.verifyIntegrity().isEmpty == true)
+        let problems = looked.problems()
+        #expect(problems.count == 4)
+        #expect(problems[0].hasSuffix("mode is 755") && problems[1].hasSuffix("mode is 777"))
+        #expect(try files() == before)
+    }
+
+    @Test(
+        "Or added behind its back is found, and ends no operation as a bug",
+        arguments: [
+            "DROP TABLE sequence", "DELETE FROM sequence", "UPDATE sequence SET last = 1",
+            "DROP TABLE change",
+            "DROP INDEX identityKey", "DROP INDEX itemByGroup",
+            "DROP INDEX identityKey; CREATE INDEX identityKey ON item (label)",
+            "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
+            "CREATE TABLE other (a)", "CREATE VIEW v AS SELECT * FROM item",
+            "DELETE FROM grdb_migrations WHERE identifier LIKE '2%'", "ALTER TABLE item ADD COLUMN more TEXT",
+        ])
+    func schema(change: String) throws {
+        let keychain = try provider()
+        try keychain.add([.sample("A"), .sample("B")]).forEach { _ = try $0.get() }
+        #expect(try keychain.quickCheck().isEmpty)
+        try execute(change)
+        #expect(try existing()?.quickCheck().isEmpty == false)
+        #expect(try existing()?.verifyIntegrity().isEmpty == false)
+        do throws(KeychainError) {
+            let keychain = try Keychain(device: device, app: .provider)
+            try keychain.add(.sample("C"))
+            _ = try keychain.changeCount()
+        } catch {
+            // An id that is taken already looks like an item that is there.
+            #expect(error.code == (change.hasPrefix("UPDATE") ? .duplicateItem : .invalidKeychain))
+        }
+    }
+
+    @Test("Is found whole where only its log holds what was written")
+    func log() throws {
+        let keychain = try provider()
+        try keychain.add(.sample("A"))
+        #expect(try existing()?.verifyIntegrity().isEmpty == true)
+        #expect(try existing()?.identities().map(\.label) == ["A"])
+        withExtendedLifetime(keychain) {}
+    }
+}
