@@ -34,15 +34,36 @@ extension ProviderStore {
     ) throws -> KeychainRestoration {
         let result = try device.restoreKeychain(
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: keychain.app.accessGroups,
-            replacing: replacing
-        ) { [sharedGroup] identity in
-            let attributes = identity.record.attributes
-            let problems = Self.problems(
-                of: identity, attributes, isPublished: attributes.accessGroup == sharedGroup)
-            guard problems.isEmpty else { throw UnsoundBackup(problems: problems) }
-        }
+            replacing: replacing, check: Self.requireSound)
         tellOfChange()
         try? Notifications(device: device).post(Notifications.passwordChanged)
         return result
+    }
+
+    /// Puts a new key chain in place of a damaged one, which is kept: with what a backup holds of the provider, and
+    /// what still opens of others. Nobody may be serving.
+    ///
+    /// - Parameters:
+    ///   - path: the backup; nil for a provider that holds nothing.
+    ///   - keyPath: the file of the backup's key; nil for a backup of this device.
+    /// - Throws: as `Device.recoverKeychain`; `UnsoundBackup`. Nothing is changed then.
+    package static func recover(
+        _ device: Device, from path: String?, keyPath: String? = nil
+    ) throws -> KeychainRecovery {
+        let recovery = try device.recoverKeychain(
+            fromBackup: path, key: try keyPath.map(Device.backupKey), groups: App.provider.accessGroups,
+            check: requireSound)
+        let store = try ProviderStore(device)
+        store.tellOfChange()
+        try? Notifications(device: device).post(Notifications.passwordChanged)
+        return recovery
+    }
+
+    private static func requireSound(_ identity: OpenedIdentity) throws {
+        let attributes = identity.record.attributes
+        let published = App.provider.entitlements.keychainAccessGroups[0]
+        let problems = problems(
+            of: identity, attributes, isPublished: attributes.accessGroup == published)
+        guard problems.isEmpty else { throw UnsoundBackup(problems: problems) }
     }
 }

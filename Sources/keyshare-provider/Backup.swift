@@ -51,6 +51,9 @@ struct Restore: ParsableCommand {
             that device's alone stays behind, which ends with 10; where that is all of it, nothing is replaced. \
             merge brings identities from one device to another.
 
+            With --force also a key chain that is damaged is replaced. It is kept beside the new one, and what \
+            still opens of other apps comes along; no provider may be serving.
+
             EXAMPLE:
               keyshare-provider restore provider.backup --force
             """)
@@ -71,9 +74,17 @@ struct Restore: ParsableCommand {
 
     func run() throws {
         let result: KeychainRestoration
+        var recovery: KeychainRecovery?
+        let device = try self.device.openDevice()
         do {
-            result = try ProviderStore(try device.openDevice())
-                .restore(from: file, keyPath: keyFile, replacing: force)
+            do {
+                result = try ProviderStore(device).restore(from: file, keyPath: keyFile, replacing: force)
+            } catch let error as KeychainError where error.code == .invalidKeychain && force {
+                let lock = try device.useAlone()
+                defer { withExtendedLifetime(lock) {} }
+                let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile)
+                (result, recovery) = (recovered.restoration, recovered)
+            }
         } catch let error as UnsoundBackup {
             for problem in error.problems {
                 Console.standardError("\(problem.label.map { "\($0): " } ?? "")\(problem.reason)")
@@ -86,9 +97,10 @@ struct Restore: ParsableCommand {
         if output.json {
             try output.console.document(
                 Document(
-                    restored: result.restored, left: result.left,
+                    restored: result.restored, left: result.left, keptIn: recovery?.folder,
                     error: failure.map(FailureDocument.Body.init)))
         } else {
+            if let recovery { output.console.note(recovery.words) }
             output.console.note("restored \(counted(result.restored, "item", "items"))")
         }
         if let failure {
@@ -107,6 +119,7 @@ struct Restore: ParsableCommand {
     private struct Document: Encodable {
         let restored: Int
         let left: Int
+        let keptIn: String?
         let error: FailureDocument.Body?
     }
 }
@@ -121,5 +134,12 @@ private enum BackupFile {
         guard !paths.contains("-"), !paths.contains("") else {
             throw ValidationError("a backup and its key are files, not standard input or output")
         }
+    }
+}
+
+extension KeychainRecovery {
+    /// What became of the damaged key chain, in a line.
+    var words: String {
+        "the key chain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps came along"
     }
 }

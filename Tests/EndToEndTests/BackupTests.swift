@@ -74,6 +74,33 @@ struct BackupCommandTests {
         }
     }
 
+    @Test("Recovers a device whose key chain is lost, once nobody serves from it, and says where the rest is")
+    func recovery() async throws {
+        #expect(try await simulation.provider("backup", backup).status == 0)
+        let before = try await labels()
+        let database = simulation.device + "/keychain/keychain.sqlite"
+        try await simulation.serve()
+        try FileManager.default.removeItem(atPath: database)
+        #expect(try await simulation.provider("restore", backup).status == 74)
+        let busy = try await simulation.provider("restore", backup, "--force", "--json")
+        #expect(try busy.status == 10 && busy.errorCode() == "provider-running")
+        try await simulation.stopServing()
+
+        let restored = try await simulation.provider("restore", backup, "--force", "--json")
+        #expect(restored.status == 0)
+        #expect(try restored.json()["keptIn"] as? String == simulation.device + "/keychain/damaged-1")
+        #expect(try await labels() == before)
+        #expect(try await simulation.provider("check").status == 0)
+
+        try Data("nothing".utf8).write(to: URL(fileURLWithPath: database))
+        #expect(try await simulation.provider("clear").status == 10)
+        let cleared = try await simulation.provider("clear", "--yes")
+        #expect(cleared.status == 0 && cleared.errors.contains("keychain/damaged-2"))
+        #expect(try await simulation.provider("check").status == 0)
+        #expect(try await simulation.provider("restore", backup).status == 0)
+        #expect(try await labels() == before)
+    }
+
     @Test("Tells a file that is none, one that is not there, and another device's apart")
     func refused() async throws {
         let text = try simulation.write("nothing", as: "text")

@@ -120,7 +120,16 @@ extension Device {
         check: (OpenedIdentity) throws -> Void = { _ in }
     ) throws -> KeychainRestoration {
         try requireUnlocked()
-        let store = try KeychainStore(device: self, newMasterKey: MasterKey.random)
+        return try restore(
+            to: try KeychainStore(device: self, newMasterKey: MasterKey.random), fromBackup: path, key: key,
+            groups: groups, replacing: replacing, check: check)
+    }
+
+    func restore(
+        to store: KeychainStore, fromBackup path: String, key: SecretBytes?, groups: [String]?,
+        replacing: Bool,
+        check: (OpenedIdentity) throws -> Void
+    ) throws -> KeychainRestoration {
         let backup = try KeychainBackup(path, master: store.key, key: key)
         do {
             return try backup.queue.read { database in
@@ -171,7 +180,7 @@ extension Device {
         return key
     }
 
-    private func requireUnlocked(hint: String = "unlock the device") throws(DeviceError) {
+    func requireUnlocked(hint: String = "unlock the device") throws(DeviceError) {
         let state = try state()
         guard state.lock == .unlocked else {
             throw DeviceError(

@@ -1,0 +1,114 @@
+import Foundation
+import GRDB
+import OpenSSL
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("A damaged key chain that a backup replaces")
+struct RecoveryTests {
+    private let scratch: Scratch
+    private let device: Device
+    private let groups = App.provider.accessGroups
+    private var path: String { scratch.path("backup") }
+    private var folder: String { device.folder + "/keychain" }
+
+    init() throws {
+        scratch = try Scratch()
+        device = try scratch.device()
+        for app in [App.provider, .consumer] {
+            try Keychain(device: device, app: app).add(Self.identity("of \(app.bundleIdentifier)"))
+        }
+        _ = try device.backUpKeychain(to: path, groups: groups)
+    }
+
+    private static func identity(_ label: String) -> NewIdentity {
+        var identity = NewIdentity.sample(label)
+        identity.accessibility = .afterFirstUnlockThisDeviceOnly
+        return identity
+    }
+
+    private func labels(_ app: App) throws -> [String] {
+        try Keychain(device: device, app: app).identities().map(\.label)
+    }
+
+    private func spoil(_ damage: String) throws {
+        let database = folder + "/keychain.sqlite"
+        switch damage {
+        case "gone": try FileManager.default.removeItem(atPath: database)
+        case "empty": try AtomicFile.write([], to: database)
+        case "garbage": try AtomicFile.write([UInt8](repeating: 0x41, count: 20_000), to: database)
+        default:
+            let queue = try DatabaseQueue(path: database)
+            try queue.write { try $0.execute(sql: damage) }
+            try queue.close()
+        }
+    }
+
+    @Test(
+        "Holds what the backup held and what else still opens, and lies beside the new one",
+        arguments: [
+            "gone", "empty", "garbage", "DELETE FROM sequence", "DROP TABLE change", "DROP TABLE item",
+        ])
+    func recovered(damage: String) throws {
+        try spoil(damage)
+        let before = FileManager.default.contents(atPath: folder + "/keychain.sqlite")
+        let isReadable = damage == "DELETE FROM sequence" || damage == "DROP TABLE change"
+        let recovery = try device.recoverKeychain(fromBackup: path, groups: groups)
+        #expect(recovery.restoration == KeychainRestoration(restored: 1, left: 0))
+        #expect(recovery.saved == (isReadable ? 1 : 0))
+        #expect(try labels(.provider) == ["of red.hound.keyshare.provider"])
+        #expect(try labels(.consumer) == (isReadable ? ["of red.hound.keyshare.consumer"] : []))
+        let keychain = try Keychain(device: device, app: .provider)
+        #expect(try keychain.verifyIntegrity().isEmpty)
+        try keychain.add(Self.identity("later"))
+        // Nothing was lost.
+        #expect(recovery.folder == folder + "/damaged-1")
+        #expect(FileManager.default.contents(atPath: recovery.folder + "/keychain.sqlite") == before)
+        #expect(
+            FileManager.default.contents(atPath: recovery.folder + "/master.key")
+                == FileManager.default.contents(atPath: folder + "/master.key"))
+        #expect(try !scratch.names(folder).contains("new"))
+        #expect(device.problems().isEmpty)
+    }
+
+    @Test("Stays as it is where the backup is none, or not this device's, or refused")
+    func refused() throws {
+        struct Unsound: Error {}
+        let other = try Device(folder: scratch.path("other"))
+        try Keychain(device: other, app: .provider).add(Self.identity("A"))
+        _ = try other.backUpKeychain(to: scratch.path("foreign"))
+        try spoil("DELETE FROM sequence")
+        let before = try scratch.names(folder)
+        let database = FileManager.default.contents(atPath: folder + "/keychain.sqlite")
+        #expect(throws: DeviceError(.foreignBackup, path: "", "")) {
+            try device.recoverKeychain(fromBackup: scratch.path("foreign"), groups: groups)
+        }
+        #expect(throws: DeviceError(.inputOutput(2), path: "", "")) {
+            try device.recoverKeychain(fromBackup: scratch.path("none"), groups: groups)
+        }
+        #expect(throws: Unsound.self) {
+            try device.recoverKeychain(fromBackup: path, groups: groups) { _ in throw Unsound() }
+        }
+        try device.lock()
+        #expect(throws: DeviceError(.locked, path: "", "")) {
+            try device.recoverKeychain(fromBackup: nil, groups: groups)
+        }
+        // But for the log and the shared memory of who looked at it.
+        #expect(try scratch.names(folder).filter { !$0.contains("sqlite-") } == before)
+        #expect(FileManager.default.contents(atPath: folder + "/keychain.sqlite") == database)
+    }
+
+    @Test("Begins anew without a backup, and with a new key where the old one is lost")
+    func anew() throws {
+        let key = folder + "/master.key"
+        let kept = FileManager.default.contents(atPath: key)
+        try AtomicFile.write([1, 2, 3], to: key)
+        let recovery = try device.recoverKeychain(fromBackup: nil, groups: groups)
+        #expect(FileManager.default.contents(atPath: recovery.folder + "/master.key") == Data([1, 2, 3]))
+        #expect(FileManager.default.contents(atPath: key).map { $0.count == 32 && $0 != kept } == true)
+        #expect(try labels(.provider).isEmpty && labels(.consumer).isEmpty)
+        try spoil("gone")
+        #expect(try device.recoverKeychain(fromBackup: nil, groups: groups).folder == folder + "/damaged-2")
+    }
+}
