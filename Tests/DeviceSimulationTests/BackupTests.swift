@@ -175,7 +175,9 @@ struct BackupTests {
             try device.restoreKeychain(fromBackup: path + "-none", replacing: true)
         }
         for (change, expected) in [
-            ("PRAGMA user_version = 2", none as any Error),
+            ("PRAGMA user_version = 3", none as any Error), ("PRAGMA user_version = 1", none),
+            ("DELETE FROM item", none), ("DELETE FROM item WHERE account = 'dk'", none),
+            ("UPDATE item SET sealed = (SELECT sealed FROM item LIMIT 1) WHERE account = 'dk'", none),
             ("PRAGMA application_id = 1", none), ("DELETE FROM backup", none), ("DROP TABLE item", none),
             ("UPDATE item SET account = 'dk' || account WHERE account = 'dk'", KeychainError(.decode, "")),
             ("UPDATE item SET accessible = 'dk' WHERE account = 'cku'", KeychainError(.decode, "")),

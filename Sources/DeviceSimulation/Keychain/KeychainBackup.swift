@@ -13,9 +13,18 @@ struct KeychainBackup {
 
     /// Marks the file as what it is: "KSBK".
     private static let applicationID = 0x4B53_424B
-    private static let version = 1
+    private static let version = 2
     /// What the backup's key is bound to under the master key.
     private static let keyPlace = Array("keyshare key chain backup 1".utf8)
+
+    /// What the seal of the whole is bound to: every item's own seal, in their order. Each item's seal is bound to
+    /// the item, so that this shows one that is missing, added, or of another backup.
+    private static func contents(_ database: Database) throws -> [UInt8] {
+        var bytes = Array("keyshare key chain backup 2 contents".utf8)
+        let seals = try Data.fetchCursor(database, sql: "SELECT sealed FROM item ORDER BY id")
+        while let seal = try seals.next() { bytes += Digest.sha256(seal) }
+        return Digest.sha256(bytes)
+    }
 
     /// Opens the file at `path`; it is not written.
     ///
@@ -48,17 +57,23 @@ struct KeychainBackup {
                 // A table that is missing or another one shows here, and not in the middle.
                 try database.execute(
                     sql: "SELECT \(KeychainRecord.columns), sealed FROM item LIMIT 0")
+                guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
+                    throw isNoBackup("it is not marked as one")
+                }
+                guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
+                    throw isNoBackup("it was made by another version")
+                }
                 return (
-                    id: try Int.fetchOne(database, sql: "PRAGMA application_id"),
-                    version: try Int.fetchOne(database, sql: "PRAGMA user_version"),
                     check: try String.fetchOne(database, sql: "PRAGMA quick_check"),
                     sealed: try Data.fetchOne(database, sql: "SELECT sealed FROM backup"),
-                    proof: try Data.fetchOne(database, sql: "SELECT proof FROM backup")
+                    proof: try Data.fetchOne(database, sql: "SELECT proof FROM backup"),
+                    whole: try Data.fetchOne(database, sql: "SELECT whole FROM backup"),
+                    contents: try Self.contents(database)
                 )
             }
-            guard facts.id == Self.applicationID else { throw isNoBackup("it is not marked as one") }
-            guard facts.version == Self.version else { throw isNoBackup("it was made by a newer version") }
-            guard facts.check == "ok", let sealed = facts.sealed, let proof = facts.proof else {
+            guard facts.check == "ok", let sealed = facts.sealed, let proof = facts.proof,
+                let whole = facts.whole
+            else {
                 throw isNoBackup("it is damaged")
             }
             let own = master.open([UInt8](sealed), associatedData: Self.keyPlace)
@@ -72,6 +87,9 @@ struct KeychainBackup {
                 case let sealing = try SealingKey(key),
                 sealing.open([UInt8](proof), associatedData: Self.keyPlace) != nil
             else { throw DeviceError(.foreignBackup, path: path, "the key is not the one to this backup") }
+            guard sealing.open([UInt8](whole), associatedData: facts.contents) != nil else {
+                throw isNoBackup("items are missing, or are not those that were written")
+            }
             self.key = sealing
             self.master = master
         } catch let error as DatabaseError {
@@ -112,14 +130,10 @@ struct KeychainBackup {
                     PRAGMA user_version = \(version);
                     \(KeychainRecord.schema)
                     \(KeychainRecord.schemaOfMoreClasses)
-                    CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL) STRICT;
+                    CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL, whole BLOB NOT NULL) STRICT;
                     """)
             var count = 0
             try database.inTransaction {
-                let sealed = try store.key.seal(key, associatedData: keyPlace)
-                let proof = try sealing.seal(SecretBytes([]), associatedData: keyPlace)
-                try database.execute(
-                    sql: "INSERT INTO backup VALUES (?, ?)", arguments: [Data(sealed), Data(proof)])
                 while let row = try rows.next() {
                     let (record, secret) = try KeychainRecord.secret(row, key: store.key)
                     let isThisDeviceOnly = try record.accessibility().isThisDeviceOnly
@@ -129,6 +143,12 @@ struct KeychainBackup {
                     else { throw KeychainError(.internalError, "an item is in the key chain twice") }
                     count += 1
                 }
+                let sealed = try store.key.seal(key, associatedData: keyPlace)
+                let proof = try sealing.seal(SecretBytes([]), associatedData: keyPlace)
+                let whole = try sealing.seal(SecretBytes([]), associatedData: contents(database))
+                try database.execute(
+                    sql: "INSERT INTO backup VALUES (?, ?, ?)",
+                    arguments: [Data(sealed), Data(proof), Data(whole)])
                 return .commit
             }
             return count
