@@ -38,11 +38,12 @@ extension DeviceError: CommandReportable {
 }
 
 extension KeychainError: CommandReportable {
-    /// What to do where the key chain's file or its master key is at fault: nothing that opens it can help.
+    /// What to do where the key chain's file or its master key is at fault.
     package static let remedyOfDamage =
-        "bring the device's keychain folder back as it was, or erase the device with keyshare-device reset"
+        "keyshare-provider restore puts a backup in its place, clear an empty one; both keep what is damaged"
     /// What to do where a record does not open in a key chain that does.
-    package static let remedyOfAlteration = "what was altered cannot be trusted; clear empties the key chain"
+    package static let remedyOfAlteration =
+        "what was altered cannot be trusted; restore puts a backup in its place, clear empties the key chain"
 
     package var commandFailure: CommandFailure {
         if let cause = cause as? DeviceError { return cause.commandFailure }

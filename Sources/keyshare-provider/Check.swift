@@ -42,11 +42,14 @@ struct Check: ParsableCommand {
 
     /// The failure that problems are, for whoever must not go on with them.
     static func failure(_ problems: [IntegrityProblem]) -> CommandFailure {
-        CommandFailure(
+        let isKeychain = problems.contains { $0.kind != .device }
+        return CommandFailure(
             .inputOutput, code: "damaged",
-            "the key chain has \(counted(problems.count, "problem", "problems"))",
-            hint: problems.contains { $0.kind == .structure }
-                ? KeychainError.remedyOfDamage : KeychainError.remedyOfAlteration)
+            "the \(isKeychain ? "key chain" : "device") has \(counted(problems.count, "problem", "problems"))",
+            hint: !isKeychain
+                ? "close the folders to others with chmod 700; keyshare-device reset makes the device anew"
+                : problems.contains { $0.kind == .structure }
+                    ? KeychainError.remedyOfDamage : KeychainError.remedyOfAlteration)
     }
 
     private struct Document: Encodable {

@@ -59,7 +59,7 @@ struct CheckTests {
         try contents.write(to: URL(fileURLWithPath: database))
         for command in ["check", "serve"] {
             let run = try await simulation.provider(command)
-            #expect(run.status == 74 && run.errors.contains("erase the device with keyshare-device reset"))
+            #expect(run.status == 74 && run.errors.contains("puts a backup in its place"))
         }
     }
 
@@ -74,6 +74,7 @@ struct CheckTests {
         #expect(exposed.status == 74)
         let problems = try #require(try exposed.json()["problems"] as? [[String: Any]])
         #expect(problems.map { $0["kind"] as? String } == ["device", "device"])
+        #expect(exposed.errors.contains("hint: close the folders"))
         #expect(try files.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o777)
 
         for name in try files.contentsOfDirectory(atPath: folder) where name.hasPrefix("keychain.sqlite") {
