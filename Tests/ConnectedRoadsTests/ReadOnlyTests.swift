@@ -96,6 +96,35 @@ struct ReadOnlyTests {
         }
     }
 
+    @Test("A key chain whose writer was cut off says that it needs to be written once, and is whole then")
+    func cutOff() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let writer = try Device(folder: folder + "-1")
+            let keychain = try Keychain(device: writer, app: .provider)
+            try keychain.setPassword(SecretBytes([1]), service: "s", account: "a")
+            // As they are on the disk after a power cut.
+            let device = try Device(folder: folder)
+            try FileManager.default.createDirectory(
+                atPath: folder + "/keychain", withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700])
+            for name in ["keychain.sqlite", "keychain.sqlite-wal", "master.key"] {
+                try FileManager.default.copyItem(
+                    atPath: writer.folder + "/keychain/" + name, toPath: folder + "/keychain/" + name)
+            }
+            try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                let error = #expect(throws: KeychainError.self) {
+                    let keychain = try Keychain(device: device, app: .provider)
+                    _ = try keychain.password(service: "s", account: "a")
+                }
+                #expect(error?.code == .readOnly && error?.hint != nil)
+            }
+            let password = try Keychain(device: device, app: .provider).password(service: "s", account: "a")
+            #expect(password == SecretBytes([1]))
+            withExtendedLifetime(keychain) {}
+        }
+    }
+
     private static func checkOthers(_ folder: String) async throws {
         let device = try Device(folder: folder)
         let now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -104,6 +104,12 @@ struct KeychainStore: Sendable {
             return try openDatabase(files)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
+            // A log to go through, and no shared memory in which to do so.
+            throw KeychainError(
+                .readOnly,
+                "the key chain's last writer was cut off, and nothing can be written to go on from there",
+                hint: "let the key chain's folder be written once", cause: error)
         }
     }
 
