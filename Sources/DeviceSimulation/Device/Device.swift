@@ -8,6 +8,7 @@ private import OpenSSL
 /// provider.sock                  the provider's socket
 /// keychain/keychain.sqlite       the key chain of all apps, sealed
 /// keychain/master.key            what seals it, 32 bytes
+/// keychain/damaged-<number>      a key chain that a new one took the place of, as it was
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
