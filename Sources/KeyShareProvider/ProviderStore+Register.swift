@@ -11,7 +11,13 @@ struct IssuanceRecord: Sendable, Hashable {
     /// As `Certificate.serialHex` has it.
     let serialNumber: String
     /// When it was revoked; nil where it was not.
-    let revoked: Date?
+    var revoked: Date?
+
+    init(issuer: String, serialNumber: String, revoked: Date? = nil) {
+        self.issuer = issuer
+        self.serialNumber = serialNumber
+        self.revoked = revoked
+    }
 
     init(_ certificate: Certificate, revoked: Date? = nil) {
         issuer = (certificate.authorityKeyIdentifier ?? []).upperHex
@@ -49,19 +55,36 @@ extension ProviderStore {
     package func register(
         issued: [Certificate] = [], revoked: [Certificate] = [], at date: Date
     ) throws(KeychainError) {
-        let gone = Set(revoked)
+        try add(
+            toRegister: issued.map { IssuanceRecord($0) } + revoked.map { IssuanceRecord($0, revoked: date) })
+    }
+
+    /// Puts lines into the register. A certificate has one line; once revoked it stays so, from the earliest
+    /// date that anybody gave, whatever the order in which key chains come together.
+    ///
+    /// - Throws: `KeychainError`.
+    func add(toRegister records: [IssuanceRecord]) throws(KeychainError) {
         let present = try register()
-        // What was revoked already stays so, from the date it was.
-        let listed = Set(present.filter { $0.revoked != nil }.map(\.certificateName))
-        let records =
-            (issued.filter { !gone.contains($0) }.map { IssuanceRecord($0) }
-            + revoked.map { IssuanceRecord($0, revoked: date) })
-            .filter { !listed.contains($0.certificateName) }
-        guard !records.isEmpty else { return }
-        // An item of the key chain holds a mebibyte; the oldest lines go first.
-        let lines = (present + records).suffix(10_000).map(\.text)
+        var lines: [IssuanceRecord] = []
+        var places: [String: Int] = [:]
+        for record in present + records {
+            if let place = places[record.certificateName] {
+                lines[place].revoked = [lines[place].revoked, record.revoked].compactMap(\.self).min()
+            } else {
+                places[record.certificateName] = lines.count
+                lines.append(record)
+            }
+        }
+        // An item of the key chain holds a mebibyte; the oldest lines go first, but for those of the revoked.
+        var surplus = lines.count - Self.mostLines
+        lines.removeAll { line in
+            guard surplus > 0, line.revoked == nil else { return false }
+            surplus -= 1
+            return true
+        }
+        guard lines != present else { return }
         try keychain.setPassword(
-            SecretBytes(utf8: lines.joined(separator: "\n")), service: Self.registerName,
+            SecretBytes(utf8: lines.map(\.text).joined(separator: "\n")), service: Self.registerName,
             account: Self.registerName, accessGroup: App.authorityGroup)
     }
 
@@ -87,4 +110,7 @@ extension ProviderStore {
     }
 
     private static let registerName = "KeyShareRegister"
+
+    /// How many lines there are at most, unless more are of revoked certificates.
+    static let mostLines = 10_000
 }

@@ -248,7 +248,10 @@ extension ProviderStore {
         }
     }
 
-    /// Adds everything that another key chain holds, authorities included; what is here already stays as it is.
+    /// Adds everything that another key chain holds, authorities and their register included; what is here
+    /// already stays as it is.
+    ///
+    /// The register comes first: no revoked certificate is ever here as a good one.
     ///
     /// - Parameter progress: called with the number of identities looked at so far.
     /// - Returns: how many identities were new.
@@ -256,6 +259,7 @@ extension ProviderStore {
     package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError)
         -> Int
     {
+        try add(toRegister: try other.register())
         var added = 0
         var seen = 0
         for group in [App.authorityGroup, sharedGroup] {

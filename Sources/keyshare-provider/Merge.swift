@@ -8,7 +8,8 @@ struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Add what the providers of other devices hold to this one's key chain.",
         discussion: """
-            Identities and authorities that are here already stay as they are, so merging again changes nothing.
+            Identities and authorities that are here already stay as they are, so merging again changes nothing. \
+            What any of the devices has revoked is revoked.
 
             EXAMPLE:
               keyshare-provider merge part-1 part-2 --device whole
@@ -32,7 +33,10 @@ struct Merge: ParsableCommand {
                     .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
             }
         }
-        let store = try ProviderStore(try device.openDevice())
+        let device = try device.openDevice()
+        let lock = try Provision.lock(device)
+        defer { withExtendedLifetime(lock) {} }
+        let store = try ProviderStore(device)
         var added = 0
         for (number, folder) in devices.enumerated() {
             let other = try ProviderStore(try Device(folder: folder))

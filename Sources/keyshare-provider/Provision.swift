@@ -84,8 +84,7 @@ struct Provision: AsyncParsableCommand {
         let scenario = try scenarios.read()
         seeding.warn()
         let device = try device.openDevice()
-        // Two runs of the same request at the same time would make the same serial numbers.
-        let lock = try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
+        let lock = try Self.lock(device)
         defer { withExtendedLifetime(lock) {} }
         let store = try ProviderStore(device)
         if let fault {
@@ -97,6 +96,14 @@ struct Provision: AsyncParsableCommand {
         } else {
             try report(try await make(in: store, console), console)
         }
+    }
+
+    /// Keeps others from provisioning at the same time: two runs of the same request would make the same serial
+    /// numbers, and of two that write the authorities' register one would be lost.
+    ///
+    /// - Throws: `DeviceError`.
+    static func lock(_ device: Device) throws -> FileLock {
+        try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
     }
 
     private func make(

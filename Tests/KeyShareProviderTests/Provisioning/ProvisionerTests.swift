@@ -68,6 +68,40 @@ struct ProvisionerTests {
         #expect(try together.merge(try store("part1")) == 0)
     }
 
+    @Test("keeps what was revoked on any of the devices that are put together, from the earliest date")
+    func mergedRevocations() async throws {
+        let (first, second, merged) = (try store("first"), try store("second"), try store("merged"))
+        for store in [first, second] {
+            _ = try await Provisioner(store).run(try run(store, seed: "1", count: 1))
+        }
+        let certificates = try labels(first).map { try first.certificate($0) }
+        try first.register(issued: [certificates[1]], revoked: [certificates[0]], at: Self.date)
+        let earlier = Self.date.addingTimeInterval(-60)
+        try second.register(revoked: Array(certificates[..<2]), at: earlier)
+        for other in [first, second, first] { _ = try merged.merge(other) }
+        #expect(
+            Set(try merged.register())
+                == Set(certificates[..<2].map { IssuanceRecord($0, revoked: earlier) }))
+        let listed = try merged.revocationLists(at: Self.date).flatMap(\.entries)
+        #expect(Set(listed.map(\.serialNumber)) == Set(certificates[..<2].map(\.serialNumber)))
+    }
+
+    @Test("forgets issued certificates before it forgets a revoked one")
+    func fullRegister() async throws {
+        let store = try store("device")
+        _ = try await Provisioner(store).run(try run(store, count: 1))
+        let certificate = try store.certificate(try #require(try labels(store).first))
+        try store.register(revoked: [certificate], at: Self.date)
+        let issued = (0..<ProviderStore.mostLines).map {
+            IssuanceRecord(issuer: "00", serialNumber: String($0, radix: 16, uppercase: true))
+        }
+        try store.add(toRegister: issued)
+        let register = try store.register()
+        #expect(register.count == ProviderStore.mostLines)
+        #expect(register.first == IssuanceRecord(certificate, revoked: Self.date))
+        #expect(register.last == issued.last && !register.contains(issued[0]))
+    }
+
     @Test("goes on where a run was interrupted, and starts anew after one that was not")
     func interrupted() async throws {
         let store = try store("device")
