@@ -33,7 +33,8 @@ struct Export: AsyncParsableCommand {
         let behaviour = try ServiceBehaviour.stored(on: device)
         let store = try ProviderStore(device)
         let snapshot = try Catalogue(store, root: .all).snapshot()
-        let listing = Listing(snapshot, now: clock.now)
+        let now = seeding.date(clock)
+        let listing = Listing(snapshot, now: now)
         let found = try listing.find(item)
         guard let identifier = ItemIdentifier(found.identifier) else {
             throw CommandFailure(
@@ -44,7 +45,7 @@ struct Export: AsyncParsableCommand {
             store, profile: profile.selected(over: behaviour),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName, random: seeding.source
         ).content(
-            of: identifier, in: snapshot, password: secret, now: clock.now)
+            of: identifier, in: snapshot, password: secret, now: now)
         if output.json {
             try destination.requireFile()
             try destination.write(bytes, console)

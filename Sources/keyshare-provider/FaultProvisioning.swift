@@ -36,7 +36,7 @@ struct FaultProvisioning {
         let descriptions = try provision.persons.descriptions()
         let described = try PersonDescription.persons(descriptions, seed: provision.seeding.seed).first
         let person = described ?? TestPerson(using: &random)
-        let date = provision.clock.now
+        let date = provision.seeding.date(provision.clock)
         let algorithm = provision.contents.key ?? .rsa(bits: 2048)
         let locations = provision.contents.locations
         let authority = try Provisioner(store).authority(

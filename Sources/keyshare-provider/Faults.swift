@@ -60,7 +60,7 @@ struct Faults: AsyncParsableCommand {
                 .cannotCreate, "cannot make the folder \(folder)", hint: "name another one with --write")
         }
         let collection = try await SpecimenCollection(
-            at: clock.now, password: Self.password, from: seeding.source,
+            at: seeding.date(clock), password: Self.password, from: seeding.source,
             width: ProcessInfo.processInfo.activeProcessorCount)
         for file in collection.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
         if output.json {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import KeyShareProvider
 import OpenSSL
 
@@ -13,6 +14,11 @@ struct SeedOptions: ParsableArguments {
 
     /// Where random numbers come from.
     var source: RandomSource { seed.map { .seeded(Seed(String($0))) } ?? .system }
+
+    /// The moment to count from: the clock's, but the same all year from a seed without a date.
+    func date(_ clock: ClockOptions) -> Date {
+        seed != nil && clock.at == nil ? ProvisioningSources.yearStart(clock.now) : clock.now
+    }
 
     /// Says, whatever the verbosity, that seeded keys protect nothing.
     func warn() {

@@ -116,6 +116,22 @@ struct ProvisionTests {
         #expect(try await simulation.provider(arguments + ["-o", "-"]).status == 64)
     }
 
+    @Test("counts from the start of the year where faults have a seed and no date")
+    func undatedFaults() async throws {
+        let file = simulation.scratch.path("fault.p12")
+        let password = ["--password-file", try simulation.write("password", as: "password")]
+        let arguments = ["provision", "--fault", "expired", "--key", "p256", "--seed", "1", "-o", file]
+        #expect(try await simulation.provider(arguments + password).status == 0)
+        let inspected = try await simulation.consumer(["inspect", file, "--json"] + password).json()
+        let identity = try #require((inspected["identities"] as? [[String: Any]])?.first)
+        #expect((identity["notBefore"] as? String)?.hasSuffix("-12-31T00:00:00Z") == true)
+
+        let folder = simulation.scratch.path("faults")
+        let written = try await simulation.provider("faults", "--write", folder, "--seed", "1", "--json")
+            .json()
+        #expect((written["date"] as? String)?.hasSuffix("-01-01T00:00:00Z") == true)
+    }
+
     @Test("makes no key chain in a folder that merge was pointed at by mistake")
     func mergeOfNoDevice() async throws {
         let folder = simulation.scratch.path("holiday")

@@ -56,7 +56,7 @@ package struct ProvisioningSources: Sendable {
     }
 
     /// What a seeded run counts from where no date is given: a moment that is the same all year.
-    private static func yearStart(_ date: Date) -> Date {
+    package static func yearStart(_ date: Date) -> Date {
         let calendar = Calendar.utc
         return calendar.date(from: calendar.dateComponents([.year], from: date)) ?? date
     }
