@@ -65,6 +65,11 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
+        // Whatever is expected: only an authority's key may sign certificates (RFC 5280 4.2.1.9). Lists may be
+        // signed by a key that is no authority's (4.2.1.3).
+        if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
+            return .init(.keyUsage, .failed, "keyCertSign is an authority's, which the certificate is not")
+        }
         guard let expectedKeyUsage else { return .init(.keyUsage, .notChecked, "nothing is expected") }
         guard let usage = leaf.keyUsage else {
             // RFC 5280 4.2.1.3: without the extension the key is not restricted. An unreadable one is not absent.

@@ -92,6 +92,24 @@ struct VerifierTests {
         #expect(!result.isValid)
     }
 
+    @Test("lets nobody but an authority have a key for signing certificates, whatever is expected")
+    func signsCertificates() throws {
+        var verifier = try Self.verifier()
+        verifier.isStrict = false
+        verifier.expectedKeyUsage = nil
+        func outcome(_ change: (inout CertificateTemplate) -> Void) throws -> Verification.Outcome {
+            try verifier.verify(Self.leaf(change), at: TestPKI.now).check(.keyUsage).outcome
+        }
+        #expect(try outcome { $0.keyUsage = .keyCertSign } == .failed)
+        #expect(try outcome { $0.keyUsage = [.digitalSignature, .keyCertSign] } == .failed)
+        #expect(try outcome { $0.keyUsage = .cRLSign } == .notChecked)
+        #expect(
+            try outcome {
+                $0.keyUsage = .keyCertSign
+                $0.basicConstraints = .init(isCertificateAuthority: true)
+            } == .notChecked)
+    }
+
     @Test("takes a leaf that restricts nothing for every use")
     func unrestricted() throws {
         let leaf = try Self.leaf {

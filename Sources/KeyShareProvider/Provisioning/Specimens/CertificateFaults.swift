@@ -90,7 +90,8 @@ enum CertificateFaults {
     static let usage: [Specimen] = [
         Specimen(
             "wrong-key-usage", "The key usage of the certificate is for signing certificates only.",
-            "sorts it as unknown, so that it does not pass for a signature certificate", .notA("signature")
+            "sorts it as unknown, so that it does not pass for a signature certificate, and says at verification "
+                + "that this use is an authority's", .notA("signature", verifying: 7)
         ) { shop in .identities([try shop.identity { $0.keyUsage = .keyCertSign }]) },
         Specimen(
             "no-key-usage", "The certificate has no key usage.",
