@@ -8,7 +8,7 @@ extension ProvisioningError: CommandReportable {
             CommandFailure(
                 .usage, code: code.rawValue, reason,
                 hint: "keyshare-provider provision --help names the profiles")
-        case .malformedPerson, .noSuchScenario, .malformedScenario, .faultNeedsFile:
+        case .malformedPerson, .dateOutOfRange, .noSuchScenario, .malformedScenario, .faultNeedsFile:
             CommandFailure(.usage, code: code.rawValue, reason, hint: hint)
         case .nothingToRenew:
             CommandFailure(

@@ -167,6 +167,7 @@ struct ProvisionTests {
             ["--fault", "expired", "--profile", "dod-2018"], ["--fault", "expired", "--types", "device"],
             ["--fault", "expired", "--count", "5"], ["--fault", "expired", "--recovered", "2"],
             ["--person", "DOE.JOHN.Q.1234567890", "--edipi", "1234567891"],
+            ["--generations", "100", "--at", "2026-01-01"],
         ])
     func usage(arguments: [String]) async throws {
         let run = try await RunningCommand(

@@ -10,7 +10,7 @@ struct SecondClientTests {
     @Test("lists what the provider's own command lists, in pages too")
     func list() async throws {
         let simulation = try Simulation()
-        try await simulation.provider("provision", "--key", "p256", "--generations", "100")
+        try await simulation.provider("provision", "--key", "p256", "--count", "25")
         try await simulation.serve()
         for container in ["root", "Encryption"] {
             let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", container])

@@ -65,8 +65,9 @@ class Device:
         need(run.returncode == 0, f"{arguments[0]} ended with {run.returncode}: {run.stderr.strip()}")
         return run.stdout
 
-    def provision(self, generations=1, types="signature"):
-        self.provider("provision", "--key", "p256", "--generations", str(generations), "--types", types)
+    def provision(self, persons=1, types="signature"):
+        self.provider(
+            "provision", "--key", "p256", "--generations", "1", "--count", str(persons), "--types", types)
 
     def labels(self):
         items = json.loads(self.provider("list", "--json"))["items"]
@@ -123,9 +124,7 @@ class Device:
 def files_of(folder, device, count):
     """PKCS #12 files of so many identities, made on a device of their own, and their password's file."""
     with Device() as source:
-        source.provision(generations=min(count, 100), types="signature")
-        for _ in range(1, (count + 99) // 100):
-            source.provision(generations=100, types="signature")
+        source.provision(persons=count)
         source.serve()
         client = source.client()
         paths = []

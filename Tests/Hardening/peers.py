@@ -193,7 +193,7 @@ def fair(full):
         raise Skip("times are judged on a release build: KEYSHARE_BIN=.build/release")
     greedy = 8
     with Device() as device:
-        device.provision(generations=100)
+        device.provision(persons=100)
         device.serve()
         label = device.labels()[0]
         archive = keyshare_client.text("Unfiltered.zip")
@@ -243,7 +243,7 @@ def starved(full):
 def exhausted(full):
     """The limit falls on a provider that is running: typed failures, and service again when it rises."""
     with Device() as device:
-        device.provision(generations=20)
+        device.provision(persons=20)
         device.serve("--quiet")
         labels = device.labels()
         client = device.client()
@@ -269,7 +269,7 @@ def broken_frames(full):
     rng = random.Random(7)
     rounds = 400 if full else 100
     with Device() as device:
-        device.provision(types="signature,encryption", generations=3)
+        device.provision(persons=3, types="signature,encryption")
         device.serve("--quiet")
         label = device.labels()[0]
         before = device.descriptors()

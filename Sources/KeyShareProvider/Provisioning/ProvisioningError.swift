@@ -3,6 +3,7 @@ package struct ProvisioningError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable {
         case noSuchProfile = "no-such-profile"
         case typeNotInProfile = "type-not-in-profile"
+        case dateOutOfRange = "date-out-of-range"
         case malformedPerson = "malformed-person"
         case nothingToRenew = "nothing-to-renew"
         case noSuchScenario = "no-such-scenario"

@@ -111,7 +111,7 @@ struct ProvisioningSlot: Sendable {
 extension ProvisioningRequest {
     /// How many certificates each person gets.
     ///
-    /// - Throws: `noSuchProfile`, `typeNotInProfile`.
+    /// - Throws: `noSuchProfile`, `typeNotInProfile`, `dateOutOfRange`.
     package func slotCount() throws(ProvisioningError) -> Int { try slots().count }
 
     /// How many certificates this shard makes.
@@ -126,7 +126,7 @@ extension ProvisioningRequest {
 
     /// What each person gets, in order: set by set.
     ///
-    /// - Throws: `noSuchProfile`, `typeNotInProfile`.
+    /// - Throws: `noSuchProfile`, `typeNotInProfile`, `dateOutOfRange`.
     func slots() throws(ProvisioningError) -> [ProvisioningSlot] {
         var slots: [ProvisioningSlot] = []
         for set in sets { slots += try set.slots() }
@@ -163,6 +163,13 @@ extension CredentialSet {
     }
 
     private func slot(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> ProvisioningSlot {
+        guard DateText.supported.contains(start) else {
+            let day = start.formatted(.iso8601.year().month().day())
+            throw ProvisioningError(
+                .dateOutOfRange,
+                "\(type.rawValue) certificates would start on \(day), outside the years 1900 to 2200",
+                hint: "ask for fewer generations and recovered keys, or for later ones")
+        }
         let profile = try profile(at: start)
         guard profile.has(type) else {
             throw ProvisioningError(

@@ -170,6 +170,17 @@ struct ProvisionerTests {
         #expect(throws: ProvisioningError(.noSuchProfile, "")) { try request.slotCount() }
     }
 
+    @Test("refuses generations and recovered keys from before 1900")
+    func tooOld() throws {
+        var request = ProvisioningRequest(
+            personCount: 1, types: [.encryption], generations: 42, date: Self.date)
+        #expect(try request.slotCount() == 42)
+        request.sets[0].recovered = 1
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try request.slotCount() }
+        request = ProvisioningRequest(personCount: 1, types: [.encryption], generations: 43, date: Self.date)
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try request.slotCount() }
+    }
+
     @Test(
         "refuses descriptions of persons that cannot be",
         arguments: [
