@@ -88,6 +88,16 @@ struct ContentsOptions: ParsableArguments {
         return request
     }
 
+    /// What a renewal makes otherwise than the certificates that it renews.
+    var changes: Renewal.Changes {
+        var changes = Renewal.Changes()
+        changes.profile = profile
+        changes.policyArc = policyArc
+        changes.algorithm = key
+        changes.locations = pki == nil ? nil : locations
+        return changes
+    }
+
     /// Where certificates say that the PKI answers.
     var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
 

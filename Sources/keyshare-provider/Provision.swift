@@ -28,7 +28,10 @@ struct Provision: AsyncParsableCommand {
     @OptionGroup var contents: ContentsOptions
     @OptionGroup var persons: PersonOptions
 
-    @Flag(help: "Add one generation for everybody who is in the key chain.")
+    @Flag(
+        help: ArgumentHelp(
+            "Add one generation for everybody who is in the key chain: like the newest certificate of each type, "
+                + "but for what --profile, --key, --policy-arc and --pki say."))
     var renew = false
 
     @Option(
@@ -143,18 +146,10 @@ struct Provision: AsyncParsableCommand {
                 }
             ]
         }
-        return try Renewal(of: store, types: contents.types).groups.map { group in
-            try ProvisioningRun(in: store, seed: seed, purpose: "renew", at: clock.at) { date in
-                var request = contents.request(at: date)
-                for index in request.sets.indices {
-                    request.sets[index].starts = CredentialSet.starts(generations: 1, before: date)
-                    request.sets[index].recovered = 0
-                    request.sets[index].types = group.types
-                }
-                request.persons = group.persons
-                request.personCount = group.persons.count
-                return request
-            }
+        let renewal = try Renewal(of: store, types: contents.types, changing: contents.changes)
+        return try renewal.groups.map { group in
+            try ProvisioningRun(
+                in: store, seed: seed, purpose: "renew", at: clock.at, request: group.request)
         }
     }
 

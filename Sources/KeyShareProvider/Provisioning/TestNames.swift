@@ -45,6 +45,17 @@ package struct PKILocations: Sendable, Hashable {
         self.init(repository: base, responder: base + Self.responderPath)
     }
 
+    /// The locations whose responder has a URL; nil where it is none of those that provisioning writes.
+    init?(responder: String) {
+        if responder == Self.example.responder {
+            self = .example
+        } else if responder.hasSuffix(Self.responderPath) {
+            self.init(base: String(responder.dropLast(Self.responderPath.count)))
+        } else {
+            return nil
+        }
+    }
+
     /// Where the responder is below a base.
     static let responderPath = "/ocsp"
 }

@@ -102,6 +102,19 @@ package struct Certificate: Sendable {
         }) ?? []
     }
 
+    /// The URLs of the issuer's status responders (RFC 5280 4.2.2.1), in order; parsed anew at each call.
+    package var responderURLs: [String] {
+        let urls = try? unsafe withPointer { certificate in
+            let urls = unsafe X509_get1_ocsp(certificate)
+            defer { unsafe X509_email_free(urls) }
+            return unsafe ASN1Value.elements(urls).map {
+                unsafe String(cString: $0.assumingMemoryBound(to: CChar.self))
+            }
+        }
+        OpenSSLError.discardQueue()
+        return urls ?? []
+    }
+
     /// A C certificate (`X509`) for the length of the call, parsed anew, in the standard library context.
     ///
     /// It is the callee's own: what OpenSSL caches in it reaches no other thread.

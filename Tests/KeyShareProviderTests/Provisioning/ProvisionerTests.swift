@@ -139,28 +139,6 @@ struct ProvisionerTests {
         #expect(try store.identities().count == 11)
     }
 
-    @Test("renews everybody's certificates under the same names, and the most recent are the new ones")
-    func renewal() async throws {
-        let store = try store("device")
-        var person = PersonDescription()
-        person.name = "DOE.JANE.Q.5557779001"
-        person.email = "jane@example.com"
-        person.organization = "4700"
-        var random = Seed("1").generator()
-        let jane = try person.person(using: &random)
-        _ = try await Provisioner(store).run(
-            try run(store) {
-                $0.persons = [jane]
-                $0.personCount = 1
-            })
-        let renewal = try Renewal(of: store, types: nil)
-        #expect(renewal.groups.map(\.types) == [[.encryption, .signature, .authentication]])
-        #expect(renewal.groups.flatMap(\.persons) == [jane])
-        #expect(throws: ProvisioningError(.nothingToRenew, "")) {
-            try Renewal(of: try self.store("empty"), types: nil)
-        }
-    }
-
     @Test("refuses types that the profile does not have, and profiles that there are not")
     func refusals() throws {
         var request = ProvisioningRequest(personCount: 1, types: [.device], date: Self.date)

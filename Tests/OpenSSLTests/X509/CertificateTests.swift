@@ -41,6 +41,8 @@ struct CertificateTests {
         #expect(certificate.subjectAlternativeNames == names)
         #expect(certificate.subjectKeyIdentifier == TestPKI.leafKey.publicKey.keyIdentifier)
         #expect(certificate.authorityKeyIdentifier == TestPKI.root.certificate.subjectKeyIdentifier)
+        #expect(certificate.responderURLs == ["http://pki.example/ocsp"])
+        #expect(TestPKI.root.certificate.responderURLs.isEmpty)
         #expect(!certificate.isCertificateAuthority)
         #expect(certificate.signatureAlgorithm == "ecdsa-with-SHA256")
         #expect(certificate.publicKey.type == .ec(curve: "P-256"))

@@ -1,0 +1,115 @@
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+
+/// What a certificate shows of the profile it was made by.
+struct CertificateShape: Hashable {
+    fileprivate let purposes: Set<String>
+    fileprivate let policies: Set<String>
+    fileprivate let names: Set<CertificateProfile.Name>
+    fileprivate let extensions: Set<String>
+    /// The profiles that their series used when the certificate's validity started.
+    fileprivate let current: Set<String>
+
+    init(_ certificate: Certificate) {
+        purposes = Set(certificate.extendedKeyUsage ?? [])
+        policies = Set(certificate.policies)
+        let oids = Set(certificate.extensions.map(\.oid))
+        extensions = oids.intersection(Self.telling)
+        let account: [CertificateProfile.Name] = oids.contains(SecurityIdentifier.extensionType) ? [.sid] : []
+        names = Set(certificate.subjectAlternativeNames.compactMap(CertificateProfile.Name.init) + account)
+        let series = Set(CredentialProfile.all.compactMap(\.series))
+        current = Set(series.compactMap { CredentialProfile.named($0, at: certificate.notBefore)?.name })
+    }
+
+    /// The extensions by which profiles differ.
+    private static let telling = Set(
+        CredentialProfile.all.flatMap { profile in
+            CredentialType.allCases.compactMap(profile.certificate).flatMap(\.otherExtensions).map(\.oid)
+        })
+}
+
+/// A profile or series with a policy arc, as requests name them.
+struct CredentialKind: Hashable {
+    let profile: String
+    let policyArc: PolicyArc
+}
+
+/// Tells by what certificates show what kind of credential they are.
+///
+/// A certificate does not name its profile, and one that was imported has none: the kind is that of the nearest
+/// profile.
+struct CredentialKinds {
+    private struct Question: Hashable {
+        let type: CredentialType
+        let shape: CertificateShape
+    }
+
+    /// Few shapes make many certificates.
+    private var known: [Question: [CredentialKind]] = [:]
+
+    /// The kinds of a person's certificates, one for each.
+    ///
+    /// Where several profiles have the same certificate of a type, it is of the kind that more of the person's
+    /// certificates are.
+    mutating func kinds(of certificates: [(type: CredentialType, shape: CertificateShape)])
+        -> [CredentialKind]
+    {
+        let candidates = certificates.map { nearest(Question(type: $0.type, shape: $0.shape)) }
+        let votes = Dictionary(candidates.joined().map { ($0, 1) }, uniquingKeysWith: +)
+        return candidates.map { kinds in
+            let most = kinds.map { votes[$0, default: 0] }.max()
+            return kinds.first { votes[$0] == most }
+                ?? CredentialKind(profile: CredentialSet(starts: []).profile, policyArc: .test)
+        }
+    }
+
+    /// Every kind that is as near as any, that of a series in use at the time first.
+    private mutating func nearest(_ question: Question) -> [CredentialKind] {
+        if let kinds = known[question] { return kinds }
+        let shape = question.shape
+        var kinds: [(kind: CredentialKind, distance: Int)] = []
+        let profiles = CredentialProfile.all
+        let isCurrent = { (profile: CredentialProfile) in shape.current.contains(profile.name) }
+        for profile in profiles.filter(isCurrent) + profiles.filter({ !isCurrent($0) }) {
+            guard let contents = profile.certificate(question.type) else { continue }
+            let name = isCurrent(profile) ? profile.series ?? profile.name : profile.name
+            for arc in PolicyArc.allCases {
+                kinds.append(
+                    (CredentialKind(profile: name, policyArc: arc), contents.distance(from: shape, arc)))
+            }
+        }
+        let least = kinds.map(\.distance).min()
+        let found = kinds.filter { $0.distance == least }.map(\.kind)
+        known[question] = found
+        return found
+    }
+}
+
+extension CertificateProfile {
+    /// In how much a certificate differs from the profile's; nothing for one that was made by it.
+    fileprivate func distance(from shape: CertificateShape, _ arc: PolicyArc) -> Int {
+        // Any certificate may have an account; some profiles have one in any case.
+        let accountless = shape.names.subtracting(names.contains(.sid) ? [] : [.sid])
+        return Set(purposes).symmetricDifference(shape.purposes).count
+            + Set(policies[arc.rawValue] ?? []).symmetricDifference(shape.policies).count
+            + Set(names).symmetricDifference(accountless).count
+            + Set(otherExtensions.map(\.oid)).symmetricDifference(shape.extensions).count
+    }
+}
+
+extension CertificateProfile.Name {
+    /// The kind of a name; nil for one that no profile has.
+    fileprivate init?(_ name: GeneralName) {
+        switch name {
+        case .rfc822Name: self = .email
+        case .otherName(GeneralName.userPrincipalNameType, .utf8String(let text)):
+            // An identifier alone has ten digits.
+            self = text.prefix { $0 != "@" }.count > 10 ? .cardholderUPN : .upn
+        case .otherName(GeneralName.fascnType, _): self = .fascn
+        case .uniformResourceIdentifier(let text) where text.hasPrefix("urn:uuid:"): self = .uuid
+        case .dNSName: self = .dns
+        default: return nil
+        }
+    }
+}
