@@ -54,9 +54,9 @@ static void prepare(void)
     static const char *texts[][2] = {
         {"keyUsage", "critical,digitalSignature,nonRepudiation"},
         {"extendedKeyUsage", "emailProtection,1.3.6.1.4.1.311.10.3.12"},
-        {"crlDistributionPoints", "URI:http://pki.mil.example/crl/TESTEMAILCA1.crl"},
+        {"crlDistributionPoints", "URI:http://pki.mil.example/crl/TESTEMAILCA1-6C2E9A41.crl"},
         {"authorityInfoAccess",
-         "OCSP;URI:http://ocsp.mil.example,caIssuers;URI:http://pki.mil.example/sign/TESTEMAILCA1.cer"}};
+         "OCSP;URI:http://ocsp.mil.example,caIssuers;URI:http://pki.mil.example/sign/TESTEMAILCA1-6C2E9A41.cer"}};
     X509V3_CTX context;
     X509V3_set_ctx_nodb(&context);
     for (int index = 0; index < 4; index++) {

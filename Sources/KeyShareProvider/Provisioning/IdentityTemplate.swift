@@ -11,15 +11,14 @@ struct IdentityPlan: Sendable {
     var validity: Range<Date>
     var policyArc = PolicyArc.test
     var locations = PKILocations.example
-    /// Which PKI issues it, by number.
-    var authorityNumber = 1
 
     /// The certificate to be, with the serial number that `random` gives first.
     ///
+    /// - Parameter authority: the PKI whose files it names.
     /// - Throws: `CertificateError` for names that cannot be written.
-    func template(using random: inout some RandomNumberGenerator) throws(CertificateError)
-        -> CertificateTemplate
-    {
+    func template(
+        below authority: TestAuthority, using random: inout some RandomNumberGenerator
+    ) throws(CertificateError) -> CertificateTemplate {
         let serial = SerialNumber.random(using: &random)
         let uuid = UUID(using: &random)
         let contents = profile.certificate(type)
@@ -56,7 +55,7 @@ struct IdentityPlan: Sendable {
                 template.extensions.append(try account.certificateExtension())
             }
         }
-        template.point(at: contents.issuer, of: authorityNumber, in: locations)
+        template.point(at: contents.issuer, authority[contents.issuer].certificate, in: locations)
         return template
     }
 

@@ -8,9 +8,9 @@ internal import Synchronization
 /// What answers at the URLs in test certificates: the authorities' certificates, their revocation lists, and
 /// the status of single certificates (RFC 6960).
 ///
-/// It speaks for every PKI in the key chain; where two have the same number, because key chains were merged, the
-/// files are the later one's. Answers are signed by the authority itself, whose key leaves the
-/// key chain for the signature only.
+/// It speaks for every PKI in the key chain. At the paths that earlier versions put into certificates, which two
+/// PKIs share where key chains were merged, are the later one's files. Answers are signed by the authority itself,
+/// whose key leaves the key chain for the signature only.
 package final class PKIResponder: Sendable {
     private let store: ProviderStore
     private let now: @Sendable () -> Date
@@ -49,17 +49,17 @@ package final class PKIResponder: Sendable {
 
     private func content(at path: String) throws -> HTTPAnswer {
         let authorities = try store.authorities()
+        let files = authorities.flatMap { authority in
+            PKIFile.allCases.map { (file: $0, authority: authority) }
+        }
         if path == "/" {
-            let files = authorities.flatMap { authority in
-                PKIFile.allCases.map { $0.path(authority.number) }
-            }
-            return .text(200, (files + [PKILocations.responderPath]).joined(separator: "\n"))
+            let paths = files.map { $0.authority.path(of: $0.file) } + [PKILocations.responderPath]
+            return .text(200, paths.joined(separator: "\n"))
         }
-        for authority in authorities.reversed() {
-            if let file = PKIFile.allCases.first(where: { $0.path(authority.number) == path }) {
-                return try content(of: file, authority)
-            }
-        }
+        let found =
+            files.first { $0.authority.path(of: $0.file) == path }
+            ?? files.last { $0.file.earlierPath($0.authority.number) == path }
+        if let found { return try content(of: found.file, found.authority) }
         return .text(404, "there is nothing at this path; / lists what there is")
     }
 

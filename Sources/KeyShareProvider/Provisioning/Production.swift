@@ -65,9 +65,7 @@ struct Work {
 
         func make(_ authority: TestAuthority) throws -> (certificate: Certificate, privateKey: PrivateKey) {
             var random = drawing.generator()
-            var plan = plan
-            plan.authorityNumber = authority.number
-            let template = try plan.template(using: &random)
+            let template = try plan.template(below: authority, using: &random)
             let key = try PrivateKey.generate(plan.algorithm, seed: keys.child("key").seed)
             let certificate = try authority[plan.issuer].issue(
                 template, to: key, seed: keys.child("signature").seed)

@@ -44,7 +44,7 @@ package struct TestAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - validity: what the identities below will need; the authorities outlast it on both sides.
-    ///   - number: tells it from other PKIs in the same key chain, whose files have other names then.
+    ///   - number: tells its names from those of other PKIs in the same key chain.
     /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
     package init(
         algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example, number: Int = 1,
@@ -67,7 +67,7 @@ package struct TestAuthority: Sendable {
                 return try CertificateIssuer(selfSigned: template, privateKey: key, seed: signing)
             }
             template.policies = [TestNames.anyPolicy]
-            template.point(at: .root, of: number, in: locations)
+            template.point(at: .root, root.certificate, in: locations)
             return CertificateIssuer(
                 certificate: try root.issue(template, to: key, seed: signing), privateKey: key)
         }
@@ -85,6 +85,9 @@ package struct TestAuthority: Sendable {
     package var issuers: [(role: TestAuthorityRole, issuer: CertificateIssuer)] {
         TestAuthorityRole.allCases.map { ($0, self[$0]) }
     }
+
+    /// Where a file of its is.
+    func path(of file: PKIFile) -> String { file.path(self[file.role].certificate) }
 
     /// Whether every authority is valid over the whole range, so that chains below it can be.
     package func covers(_ validity: Range<Date>) -> Bool {
@@ -139,9 +142,9 @@ extension CertificateRevocationList.Entry {
 
 extension CertificateTemplate {
     /// Says where the issuer's certificate, revocation list and responder would be.
-    mutating func point(at issuer: TestAuthorityRole, of number: Int, in locations: PKILocations) {
-        revocationListURLs = [locations.repository + PKIFile.revocationList(issuer).path(number)]
-        issuerURLs = [locations.repository + PKIFile.certificate(issuer).path(number)]
+    mutating func point(at role: TestAuthorityRole, _ issuer: Certificate, in locations: PKILocations) {
+        revocationListURLs = [locations.repository + PKIFile.revocationList(role).path(issuer)]
+        issuerURLs = [locations.repository + PKIFile.certificate(role).path(issuer)]
         responderURLs = [locations.responder]
     }
 }

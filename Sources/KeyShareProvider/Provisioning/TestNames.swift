@@ -69,14 +69,28 @@ enum PKIFile: Sendable, Hashable, CaseIterable {
         TestAuthorityRole.allCases.flatMap { [.certificate($0), .revocationList($0)] }
     }
 
-    /// Its place below the repository's address, for the PKI of a number.
-    func path(_ number: Int) -> String {
-        func stem(_ role: TestAuthorityRole) -> String {
-            role.commonName(number).replacingOccurrences(of: " ", with: "").uppercased()
+    /// The authority that it is of.
+    var role: TestAuthorityRole {
+        switch self {
+        case .certificate(let role), .revocationList(let role): role
         }
+    }
+
+    /// Its place below the repository's address: the authority's name, and the start of its key's identifier.
+    /// The PKIs of two key chains have the same names, and may come into one.
+    func path(_ authority: Certificate) -> String {
+        let key = Array((authority.subjectKeyIdentifier ?? []).prefix(4)).upperHex
+        return path(named: authority.subject.commonName ?? "", "-" + key)
+    }
+
+    /// The place that certificates of earlier versions name, for the PKI of a number.
+    func earlierPath(_ number: Int) -> String { path(named: role.commonName(number), "") }
+
+    private func path(named name: String, _ suffix: String) -> String {
+        let stem = name.filter { $0 != " " }.uppercased() + suffix
         return switch self {
-        case .certificate(let role): "/sign/\(stem(role)).cer"
-        case .revocationList(let role): "/crl/\(stem(role)).crl"
+        case .certificate: "/sign/\(stem).cer"
+        case .revocationList: "/crl/\(stem).crl"
         }
     }
 }

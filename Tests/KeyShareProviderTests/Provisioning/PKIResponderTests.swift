@@ -61,14 +61,14 @@ struct PKIResponderTests {
         // Both URLs stand in the certificate as they are.
         let text = String(decoding: certificate.der, as: UTF8.self)
         for file in [PKIFile.certificate(.email), .revocationList(.email)] {
-            #expect(text.contains("http://127.0.0.1:8080" + file.path(1)))
+            #expect(text.contains("http://127.0.0.1:8080" + authority.path(of: file)))
         }
         #expect(text.contains("http://127.0.0.1:8080/ocsp"))
 
-        let issuer = get(PKIFile.certificate(.email).path(1))
+        let issuer = get(authority.path(of: .certificate(.email)))
         #expect(issuer.contentType == "application/pkix-cert")
         #expect(issuer.body == authority[.email].certificate.der)
-        let list = get(PKIFile.revocationList(.email).path(1))
+        let list = get(authority.path(of: .revocationList(.email)))
         #expect(list.contentType == "application/pkix-crl")
         let decoded = try CertificateRevocationList(der: list.body)
         #expect(decoded.issuer == certificate.issuer)
@@ -99,7 +99,8 @@ struct PKIResponderTests {
         #expect((answer.revoked, answer.reason) == (date, 1))
         #expect(answer.isAuthentic && answer.hasSameNonce)
         #expect((answer.produced, answer.thisUpdate) == (Self.date, Self.date))
-        let list = try CertificateRevocationList(der: get(PKIFile.revocationList(.email).path(1)).body)
+        let file = try #require(try store.authority()).path(of: .revocationList(.email))
+        let list = try CertificateRevocationList(der: get(file).body)
         #expect(
             list.entries == [.init(serialNumber: revoked.serialNumber, date: date, reason: 1)])
     }
@@ -132,14 +133,64 @@ struct PKIResponderTests {
         for (authority, number) in [(first, 1), (second, 2)] {
             #expect(authority.number == number)
             for role in TestAuthorityRole.allCases {
-                let body = get(PKIFile.certificate(role).path(number)).body
+                let body = get(authority.path(of: .certificate(role))).body
                 #expect(body == authority[role].certificate.der)
-                let list = get(PKIFile.revocationList(role).path(number)).body
+                let list = get(authority.path(of: .revocationList(role))).body
                 let issuer = try CertificateRevocationList(der: list).issuer
                 #expect(issuer == authority[role].certificate.subject)
             }
         }
         #expect(first[.root].certificate.subject != second[.root].certificate.subject)
+    }
+
+    @Test("answers for each of two PKIs of the same names at the URLs of its own certificates")
+    func merged() async throws {
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        var request = ProvisioningRequest(
+            personCount: 1, types: [.signature], generations: 1, algorithm: .p256, date: Self.date)
+        request.locations = PKILocations(base: "http://127.0.0.1:8080")
+        _ = try await Provisioner(other).run(
+            ProvisioningRun(in: other, seed: Seed("2"), at: Self.date) { _ in request })
+        let revoked = try other.certificate(try #require(try other.identities().first).label)
+        try other.register(revoked: [revoked], at: Self.date)
+        _ = try store.merge(other)
+
+        let authorities = try store.authorities()
+        #expect(authorities.map(\.number) == [1, 1])
+        for certificate in try certificates() {
+            let text = String(decoding: certificate.der, as: UTF8.self)
+            let authority = try #require(
+                authorities.first {
+                    $0[.email].certificate.subjectKeyIdentifier == certificate.authorityKeyIdentifier
+                })
+            let issuer = authority[.email].certificate
+            for file in [PKIFile.certificate(.email), .revocationList(.email)] {
+                #expect(text.contains("http://127.0.0.1:8080" + authority.path(of: file)))
+            }
+            #expect(get(authority.path(of: .certificate(.email))).body == issuer.der)
+            let list = try CertificateRevocationList(
+                der: get(authority.path(of: .revocationList(.email))).body)
+            #expect(list.entries.isEmpty == (certificate != revoked))
+
+            let serials = [certificate.serialNumber]
+            let query = try StatusClient.request(serials, of: issuer.der)
+            let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: query))
+            let status = try StatusClient.read(
+                answer.body, to: query, serials, of: issuer.der,
+                trusting: authority[.root].certificate.der, at: Self.date)
+            #expect(status.statuses == [certificate == revoked ? .revoked : .good])
+        }
+        let paths = String(decoding: get("/").body, as: UTF8.self).split(separator: "\n")
+        #expect(paths.count == 17 && Set(paths).count == 17)
+    }
+
+    @Test("still has the later PKI's files where certificates of earlier versions say")
+    func earlier() throws {
+        let authority = try #require(try store.authority())
+        let path = PKIFile.certificate(.email).earlierPath(1)
+        #expect(path == "/sign/TESTEMAILCA1.cer")
+        #expect(get(path).body == authority[.email].certificate.der)
+        #expect(get(PKIFile.revocationList(.email).earlierPath(1)).status == 200)
     }
 
     @Test("speaks for authorities of its own alone")
@@ -167,10 +218,11 @@ struct PKIResponderTests {
         let serial = try #require(try certificates().first).serialNumber
         let issuer = try #require(try store.authority())[.email].certificate.der
         let request = try StatusClient.request([serial], of: issuer)
+        let list = try #require(try store.authority()).path(of: .revocationList(.email))
         try device.restart()
         let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: request))
         #expect(answer.body == (try OCSPFailure.tryLater.response()))
-        #expect(get(PKIFile.revocationList(.email).path(1)).status == 503)
+        #expect(get(list).status == 503)
     }
 
     @Test("has nothing where no PKI was made")
@@ -178,7 +230,7 @@ struct PKIResponderTests {
         let store = try ProviderStore(try Device(folder: scratch.path("empty")))
         let responder = PKIResponder(store) { Self.date }
         for file in PKIFile.allCases {
-            #expect(responder.answer(HTTPQuery(method: .get, path: file.path(1))).status == 404)
+            #expect(responder.answer(HTTPQuery(method: .get, path: file.earlierPath(1))).status == 404)
         }
     }
 }

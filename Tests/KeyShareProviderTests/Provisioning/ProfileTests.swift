@@ -31,7 +31,8 @@ struct ProfileTests {
             person: person, type: type, profile: profile, algorithm: algorithm,
             validity: validity, policyArc: arc)
         let key = try #require(keys[algorithm])
-        return try authority.get()[plan.issuer].issue(try plan.template(using: &random), to: key)
+        return try authority.get()[plan.issuer].issue(
+            try plan.template(below: authority.get(), using: &random), to: key)
     }
 
     @Test("are all read from their files")

@@ -65,8 +65,8 @@ package struct Workshop: Sendable {
         }
         let plan = IdentityPlan(
             person: person ?? self.person, type: type, profile: profile, algorithm: algorithm,
-            validity: validity, locations: locations, authorityNumber: authority.number)
-        var template = try plan.template(using: &random)
+            validity: validity, locations: locations)
+        var template = try plan.template(below: authority, using: &random)
         try edit(&template)
         let key = try self.key(part, algorithm)
         let issuer = issuer ?? authority[plan.issuer]
