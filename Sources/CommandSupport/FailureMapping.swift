@@ -123,6 +123,7 @@ extension CertificateError: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
         case .unsupportedKey: CommandFailure(.unsupportedAlgorithm, reason)
+        case .costlyKey: CommandFailure(.refused, code: "limit", reason)
         case .unencodable, .unsignable: CommandFailure(.unexpected, reason)
         case .malformed, .trailingBytes, .missing, .malformedKey: CommandFailure(.malformed, reason)
         }

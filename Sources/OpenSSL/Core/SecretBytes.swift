@@ -87,3 +87,16 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
     /// Shows no child, so that `dump` shows no byte.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension SecretBytes {
+    /// Lends the bytes as an array, for parsers that take nothing else, and wipes it afterwards.
+    ///
+    /// No slice of the array may leave `body`: it would keep the bytes alive unwiped.
+    func withTransientArray<Result, Failure: Error>(
+        _ body: ([UInt8]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var bytes = unsafe withUnsafeBytes { unsafe Array($0) }
+        defer { unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        return try body(bytes)
+    }
+}

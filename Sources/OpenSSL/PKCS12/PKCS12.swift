@@ -49,8 +49,8 @@ extension PKCS12Contents {
     /// The identities, of which there must be one at least.
     ///
     /// - Throws: `keyMismatch` where there is none because a certificate is for another key, `wrongPassword`
-    ///   where its key has a password of its own, `unsupportedAlgorithm` where OpenSSL has no use for it, else
-    ///   `noIdentity`.
+    ///   where its key has a password of its own, `unsupportedAlgorithm` where OpenSSL has no use for it,
+    ///   `refused` where loading it would take too much work, else `noIdentity`.
     package func requireIdentities() throws(PKCS12Error) -> [PKCS12Identity] {
         guard identities.isEmpty else { return identities }
         if !mismatchedKeys.isEmpty { throw PKCS12Error(.keyMismatch) }
@@ -58,6 +58,7 @@ extension PKCS12Contents {
             throw PKCS12Error(.wrongPassword, reason: "the private key is under a password of its own")
         }
         if let key = unknownKeys.first {
+            if key.isRefused { throw .refused(.keyLoading) }
             throw PKCS12Error(.unsupportedAlgorithm(oid: key.algorithm, name: key.name))
         }
         throw PKCS12Error(.noIdentity)
@@ -136,7 +137,11 @@ extension PKCS12Contents {
             counted(identities.count, "identity", "identities"),
             counted(certificateEntries.count, "certificate without key", "certificates without key"),
             counted(keys.count, "key without certificate", "keys without certificate"),
-            counted(unknownKeys.count, "key of an unknown kind", "keys of unknown kinds"),
+            counted(
+                unknownKeys.count(where: { !$0.isRefused }), "key of an unknown kind", "keys of unknown kinds"
+            ),
+            counted(
+                unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
             counted(lockedKeys.count, "key under another password", "keys under other passwords"),
             counted(unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
             counted(otherBags.count, "other bag", "other bags"),

@@ -20,6 +20,8 @@ package struct PKCS12Assembly: Sendable {
     /// The certificates: DER by rights, though any octets will do.
     package var certificates: [(der: [UInt8], attributes: Attributes)] = []
     package var keys: [(key: PrivateKey, attributes: Attributes)] = []
+    /// What stands where keys should, behind them: a PrivateKeyInfo by rights, though any octets will do.
+    package var keyOctets: [(octets: [UInt8], attributes: Attributes)] = []
     /// Whether there is a MAC.
     package var hasMAC = true
     /// What the MAC's iteration count says in place of the truth; nil for the truth.
@@ -51,16 +53,19 @@ package struct PKCS12Assembly: Sendable {
             }
         }
         let certificateLayer = try encrypt(SecretBytes(certificateBags), password, random)
-        let keyLayers = try keys.map { try encrypt($0.key.pkcs8(), password, random) }
+        let plainKeys =
+            try keys.map { (try $0.key.pkcs8(), $0.attributes) }
+            + keyOctets.map { (SecretBytes($0.octets), $0.attributes) }
+        let keyLayers = try plainKeys.map { (try encrypt($0.0, password, random), $0.1) }
         let content = try ASN1.encoded { coder in
             try coder.sequence { safes in
                 if !certificates.isEmpty { try safes.appendEncryptedData(certificateLayer) }
-                if keys.isEmpty { return }
+                if keyLayers.isEmpty { return }
                 try safes.appendData(
                     try ASN1.encoded { coder in
                         try coder.sequence { safe in
-                            for (entry, layer) in zip(keys, keyLayers) {
-                                try safe.appendShroudedKeyBag(layer, BagAttributeSet(entry.attributes))
+                            for (layer, attributes) in keyLayers {
+                                try safe.appendShroudedKeyBag(layer, BagAttributeSet(attributes))
                             }
                         }
                     })
@@ -72,6 +77,34 @@ package struct PKCS12Assembly: Sendable {
                 try pfx.serialize(3)
                 try pfx.appendData(content)
                 pfx.serializeRawBytes(mac)
+            }
+        }
+    }
+
+    /// PKCS #8 of a DSA key of odd numbers of so many bits, whose public half takes long to compute.
+    ///
+    /// - Parameter oid: the algorithm; those of Diffie-Hellman have like parameters.
+    /// - Throws: nothing that a dotted identifier does not cause.
+    package static func dsaKey(
+        modulus: Int, exponent: Int, oid: String = "1.2.840.10040.4.1"
+    ) throws -> [UInt8] {
+        func integer(_ octets: [UInt8], _ coder: inout DER.Serializer) {
+            // A zero octet keeps the number positive.
+            coder.appendPrimitiveNode(identifier: .integer) { $0 += [0] + octets }
+        }
+        func number(_ bits: Int) -> [UInt8] { [0xC1] + [UInt8](repeating: 0x55, count: bits / 8 - 1) }
+        return try ASN1.encoded { coder in
+            try coder.sequence { info in
+                try info.serialize(0)
+                try info.sequence { algorithm in
+                    try algorithm.objectIdentifier(oid)
+                    algorithm.appendConstructedNode(identifier: .sequence) { parameters in
+                        integer(number(modulus), &parameters)
+                        integer(number(256), &parameters)
+                        integer(number(modulus - 8), &parameters)
+                    }
+                }
+                try info.octets(ASN1.encoded { integer(number(exponent), &$0) })
             }
         }
     }

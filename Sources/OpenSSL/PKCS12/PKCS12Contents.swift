@@ -6,7 +6,7 @@ package struct PKCS12Contents: Sendable {
     package var certificateEntries: [PKCS12CertificateEntry] = []
     /// Private keys without a certificate.
     package var keys: [PKCS12Key] = []
-    /// Private keys of a kind that this OpenSSL cannot use.
+    /// Private keys of a kind that this OpenSSL cannot use, or that would take too much work to load.
     package var unknownKeys: [PKCS12UnknownKey] = []
     /// Private keys under a password of their own, in a file whose password is otherwise right.
     package var lockedKeys: [PKCS12LockedKey] = []
@@ -86,12 +86,14 @@ package struct PKCS12Key: Sendable {
     package let attributes: [PKCS12Attribute]
 }
 
-/// A private key that was decrypted and that this OpenSSL has no use for.
+/// A private key that was decrypted and not loaded: this OpenSSL has no use for it, or it asks for too much.
 package struct PKCS12UnknownKey: Sendable, Hashable {
     /// The key's algorithm, dotted.
     package let algorithm: String
     /// A name for the algorithm.
     package let name: String
+    /// Whether loading it was refused, for the work that it takes is for the key's author to choose.
+    package let isRefused: Bool
     /// The name that the file gives the key.
     package let friendlyName: String?
     /// Its localKeyID.
@@ -196,6 +198,8 @@ package enum PKCS12Note: Sendable, Hashable {
     case mismatchedKey(place: String)
     /// A key is under a password of its own.
     case lockedKey(place: String)
+    /// A key was not loaded: its author chooses how much work that is.
+    case refusedKey(place: String, reason: String)
 }
 
 extension PKCS12Note: CustomStringConvertible {
@@ -212,6 +216,7 @@ extension PKCS12Note: CustomStringConvertible {
         case .duplicateCertificate(let label): "certificate \(label) is there more than once"
         case .mismatchedKey(let place): "the certificate that \(place) names is for another key"
         case .lockedKey(let place): "\(place) is a key under a password of its own"
+        case .refusedKey(let place, let reason): "the key of \(place) was not loaded: \(reason)"
         }
     }
 }

@@ -45,6 +45,8 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case totalIterations
     /// A scrypt derivation asks for too much memory or for impossible parameters.
     case scrypt
+    /// Loading a private key would take work that its author chooses, as with DSA past 3,072 bits.
+    case keyLoading
     /// The password has a zero byte inside, which programs that end strings there would cut.
     case passwordWithZeroByte
 
@@ -58,6 +60,7 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
         case .iterations: "an iteration count is zero, negative or too large"
         case .totalIterations: "the iteration counts add up to too much work"
         case .scrypt: "the scrypt parameters are out of bounds"
+        case .keyLoading: "loading a private key takes too much work"
         case .passwordWithZeroByte: "the password has a zero byte inside"
         }
     }

@@ -127,7 +127,8 @@ struct PKCS12Reader {
             switch bag.value {
             case .key(let info):
                 contents.plainKeyCount += 1
-                take(DecodedKey(info) ?? .unusable(oid: "", name: "no PrivateKeyInfo"), of: bag)
+                take(
+                    DecodedKey(info) ?? .unusable(oid: "", name: "no PrivateKeyInfo", refusal: nil), of: bag)
             case .shroudedKey(let scheme, let ciphertext):
                 let scheme = try scheme.get()
                 var key: DecodedKey?
@@ -165,11 +166,12 @@ struct PKCS12Reader {
         switch key {
         case .usable(let key):
             found.keys.append((key, bag.attributes, bag.place))
-        case .unusable(let oid, let name):
+        case .unusable(let oid, let name, let refusal):
+            if let refusal { contents.notes.append(.refusedKey(place: bag.place, reason: refusal)) }
             contents.unknownKeys.append(
                 PKCS12UnknownKey(
-                    algorithm: oid, name: name, friendlyName: bag.attributes.friendlyName,
-                    localKeyID: bag.attributes.localKeyID))
+                    algorithm: oid, name: name, isRefused: refusal != nil,
+                    friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID))
         }
     }
 
@@ -264,7 +266,8 @@ private struct Safe {
 /// What the octets of a private key turned out to be.
 private enum DecodedKey {
     case usable(PrivateKey)
-    case unusable(oid: String, name: String)
+    /// `refusal` says why a key that OpenSSL has was not loaded.
+    case unusable(oid: String, name: String, refusal: String?)
 
     /// nil where the octets are no PrivateKeyInfo at all, as after decrypting with a wrong password.
     init?(_ info: SecretBytes) {
@@ -272,7 +275,9 @@ private enum DecodedKey {
             self = .usable(try PrivateKey(pkcs8: info))
         } catch {
             guard let oid = info.withTransientArray({ Self.algorithm(of: $0) }) else { return nil }
-            self = .unusable(oid: oid, name: ObjectIdentifierName.name(of: oid))
+            let isCostly = if case .costlyKey = error.code { true } else { false }
+            self = .unusable(
+                oid: oid, name: ObjectIdentifierName.name(of: oid), refusal: isCostly ? error.reason : nil)
         }
     }
 
@@ -290,16 +295,5 @@ extension SecretBytes {
     /// Whether the bytes are one SEQUENCE and nothing else.
     fileprivate var holdsSequence: Bool {
         withTransientArray { (try? BER.parse($0))?.identifier == .sequence }
-    }
-
-    /// Lends the bytes as an array, for parsers that take nothing else, and wipes it afterwards.
-    ///
-    /// No slice of the array may leave `body`: it would keep the bytes alive unwiped.
-    fileprivate func withTransientArray<Result, Failure: Error>(
-        _ body: ([UInt8]) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        var bytes = unsafe withUnsafeBytes { unsafe Array($0) }
-        defer { unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
-        return try body(bytes)
     }
 }

@@ -115,13 +115,15 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
-    /// A C certificate (`X509`) for the length of the call, parsed anew, in the standard library context.
+    /// A C certificate (`X509`) for the length of the call, parsed anew, in the standard library context; in
+    /// one that loads no key where OpenSSL must not load this one, which no verification then passes.
     ///
     /// It is the callee's own: what OpenSSL caches in it reaches no other thread.
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
-        var certificate = unsafe X509_new_ex(LibraryContext.standard.pointer, nil)
+        let context = publicKey.isLoadable ? LibraryContext.standard : DecodingContext.context
+        var certificate = unsafe X509_new_ex(context.pointer, nil)
         defer { unsafe X509_free(certificate) }
         unsafe der.withUnsafeBufferPointer { bytes in
             var cursor = bytes.baseAddress

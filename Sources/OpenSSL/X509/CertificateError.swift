@@ -12,6 +12,8 @@ package struct CertificateError: Error, Sendable {
         case unsupportedKey(oid: String)
         /// A key of a known kind whose contents are wrong.
         case malformedKey
+        /// A key of a known kind that would take too much work to load; by its dotted object identifier.
+        case costlyKey(oid: String)
         /// A value that cannot be put into a certificate: an empty object identifier, a name that is not
         /// ASCII, a year past 9999.
         case unencodable

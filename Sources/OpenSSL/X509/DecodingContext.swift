@@ -14,5 +14,5 @@ enum DecodingContext {
     }
 
     // Without a provider of its own a context would load the default one at first use.
-    private static let context = LibraryContext(providers: ["null"])
+    static let context = LibraryContext(providers: ["null"])
 }

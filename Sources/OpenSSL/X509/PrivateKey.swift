@@ -33,9 +33,9 @@ package struct PrivateKey: Sendable {
     }
 
     /// A key from unencrypted PKCS #8 (RFC 5958): RSA, EC, Ed25519, Ed448, X25519, X448, DSA and whatever
-    /// else OpenSSL's default provider loads.
+    /// else OpenSSL's default provider loads, Diffie-Hellman aside.
     ///
-    /// - Throws: `unsupportedKey` with the algorithm's or the curve's object identifier, `malformedKey`
+    /// - Throws: `costlyKey` where it is for the key's author to say how long loading takes, `unsupportedKey` with the algorithm's or the curve's object identifier, `malformedKey`
     ///   where a known kind of key has wrong contents, `malformed` and `trailingBytes` where the structure
     ///   itself is wrong.
     package init(pkcs8: SecretBytes) throws(CertificateError) {
@@ -50,6 +50,10 @@ package struct PrivateKey: Sendable {
         guard let info = unsafe info else { throw .draining(.malformed, "decoding a private key") }
         guard left == 0 else {
             throw CertificateError(.trailingBytes, "\(left) bytes follow a private key")
+        }
+        if let objection = unsafe KeyBounds.objection(to: info) {
+            // What cannot be read may be of an unknown curve.
+            throw objection.code == .malformedKey ? unsafe Self.refusal(info) : objection
         }
         guard
             let key = unsafe PrivateKeyDecoder.key(of: info)

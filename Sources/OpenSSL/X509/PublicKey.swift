@@ -11,6 +11,8 @@ package struct PublicKey: Sendable, Hashable {
     /// The kind of key, by the algorithm's object identifier and parameters.
     package let type: KeyType
 
+    /// Whether OpenSSL is let load the key (see ``KeyBounds``).
+    let isLoadable: Bool
     private let keyCount: Int
 
     /// A key from the DER of its SubjectPublicKeyInfo.
@@ -35,9 +37,11 @@ package struct PublicKey: Sendable, Hashable {
         unsafe X509_PUBKEY_get0_param(nil, &octets, &count, &algorithm, key)
         keyCount = Int(count)
         type = unsafe KeyType(reading: algorithm)
+        isLoadable = unsafe KeyBounds.isCheap(algorithm, spki.suffix(keyCount))
     }
 
-    /// The key's size in bits: of the modulus, of the curve's order; 0 where OpenSSL cannot load the key.
+    /// The key's size in bits: of the modulus, of the curve's order; 0 where OpenSSL cannot load the key
+    /// or must not.
     ///
     /// Loads the key at each call, some 80 µs.
     package var bits: Int {
@@ -60,8 +64,9 @@ package struct PublicKey: Sendable, Hashable {
     /// The SHA-1 of the BIT STRING, 20 octets (RFC 5280 4.2.1.2, method 1): the public key hash.
     package var keyIdentifier: [UInt8] { Digest.sha1(keyOctets) }
 
-    /// A C key (`EVP_PKEY`) for the length of the call, or nil where OpenSSL cannot load it.
+    /// A C key (`EVP_PKEY`) for the length of the call, or nil where OpenSSL cannot load it or must not.
     func withPointer<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
+        guard isLoadable else { return body(nil) }
         let key = unsafe spki.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             return unsafe d2i_PUBKEY_ex(

@@ -1,0 +1,142 @@
+import Foundation
+@testable import OpenSSL
+import SwiftASN1
+import Testing
+
+@Suite("A key whose author chooses how long loading takes")
+struct CostlyKeyTests {
+    private let password = PKCS12Password.text(FileBuilder.password)
+
+    @Test(
+        "is not loaded past DSA's sizes and named all the same",
+        arguments: [(3072, 512, true), (3080, 256, false), (16_384, 16_384, false), (2048, 1024, false)])
+    func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
+        let info = try PKCS12Assembly.dsaKey(modulus: modulus, exponent: exponent)
+        let file = try FileBuilder.file(
+            [FileBuilder.safe([FileBuilder.bag(OID.keyBag, value: info)])], mac: .none)
+        let contents = PKCS12.inspect(file, password: password).contents
+        #expect(contents.keys.map(\.privateKey.type) == (isLoaded ? [.dsa] : []))
+        #expect(contents.unknownKeys.map(\.isRefused) == (isLoaded ? [] : [true]))
+        #expect(contents.unknownKeys.allSatisfy { $0.algorithm == "1.2.840.10040.4.1" })
+        guard !isLoaded else { return }
+        #expect(throws: PKCS12Error(.refused(limit: .keyLoading))) { try contents.requireIdentities() }
+        #expect(throws: CertificateError(.costlyKey(oid: "1.2.840.10040.4.1"), "")) {
+            try PrivateKey(pkcs8: SecretBytes(info))
+        }
+    }
+
+    @Test("is not loaded where it is Diffie-Hellman's, of either standard")
+    func diffieHellman() throws {
+        for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {
+            let info = try PKCS12Assembly.dsaKey(modulus: 1024, exponent: 1024, oid: oid)
+            #expect(throws: CertificateError(.costlyKey(oid: oid), "")) {
+                try PrivateKey(pkcs8: SecretBytes(info))
+            }
+        }
+    }
+
+    @Test(
+        "is not loaded where a point is compressed on a curve that is spelt out, be it private or public",
+        arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func explicitCurve(hasCompressedGenerator: Bool, hasCompressedPoint: Bool) throws {
+        let isLoaded = !hasCompressedGenerator && !hasCompressedPoint
+        let curve = try CostlyKey.parameters(isCompressed: hasCompressedGenerator)
+        let point = CostlyKey.generator(isCompressed: hasCompressedPoint)
+        let outside = try CostlyKey.ec(curve, point)
+        let inside = try CostlyKey.ec(CostlyKey.named, point, inner: curve)
+        for info in [outside, inside] {
+            let key = try? PrivateKey(pkcs8: SecretBytes(info))
+            #expect((key != nil) == isLoaded)
+        }
+        let key = try PublicKey(spki: CostlyKey.spki(curve, point))
+        #expect(key.bits == (isLoaded ? 256 : 0))
+    }
+
+    @Test("is loaded with a compressed point on a curve that has a name")
+    func namedCurve() throws {
+        let point = CostlyKey.generator(isCompressed: true)
+        let key = try PrivateKey(pkcs8: SecretBytes(CostlyKey.ec(CostlyKey.named, point)))
+        #expect(key.type == .ec(curve: "P-256"))
+        #expect(try PublicKey(spki: CostlyKey.spki(CostlyKey.named, point)).bits == 256)
+    }
+}
+
+/// Keys that no generator makes.
+private enum CostlyKey {
+    static let named: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
+    private static let algorithm = "1.2.840.10045.2.1"
+
+    /// P-256 spelt out.
+    static func parameters(isCompressed: Bool) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { curve in
+                try curve.serialize(1)
+                try curve.sequence { field in
+                    try field.objectIdentifier("1.2.840.10045.1.1")
+                    field.magnitude(prime)
+                }
+                try curve.sequence { equation in
+                    try equation.octets(Array(prime.dropLast()) + [0xFC])
+                    try equation.octets(
+                        hex("5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B"))
+                }
+                try curve.octets(generator(isCompressed: isCompressed))
+                curve.magnitude(hex("FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551"))
+                try curve.serialize(1)
+            }
+        }
+    }
+
+    /// The generator, which is the public key of the private number 1.
+    static func generator(isCompressed: Bool) -> [UInt8] {
+        let x = hex("6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296")
+        let y = hex("4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5")
+        return isCompressed ? [3] + x : [4] + x + y
+    }
+
+    static func ec(_ parameters: [UInt8], _ point: [UInt8], inner: [UInt8]? = nil) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { info in
+                try info.serialize(0)
+                try info.sequence { identifier in
+                    try identifier.objectIdentifier(algorithm)
+                    identifier.serializeRawBytes(parameters)
+                }
+                try info.octets(
+                    ASN1.encoded { coder in
+                        try coder.sequence { key in
+                            try key.serialize(1)
+                            try key.octets([UInt8](repeating: 0, count: 31) + [1])
+                            if let inner { try key.explicit(0) { $0.serializeRawBytes(inner) } }
+                            try key.explicit(1) { try $0.serialize(ASN1BitString(bytes: point[...])) }
+                        }
+                    })
+            }
+        }
+    }
+
+    static func spki(_ parameters: [UInt8], _ point: [UInt8]) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { key in
+                try key.sequence { identifier in
+                    try identifier.objectIdentifier(algorithm)
+                    identifier.serializeRawBytes(parameters)
+                }
+                try key.serialize(ASN1BitString(bytes: point[...]))
+            }
+        }
+    }
+
+    private static let prime = hex("FFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF")
+
+    private static func hex(_ text: String) -> [UInt8] {
+        stride(from: 0, to: text.count, by: 2).compactMap { UInt8(text.dropFirst($0).prefix(2), radix: 16) }
+    }
+}
+
+extension DER.Serializer {
+    /// An INTEGER that is not negative.
+    fileprivate mutating func magnitude(_ octets: [UInt8]) {
+        appendPrimitiveNode(identifier: .integer) { $0 += ((octets.first ?? 0) >= 0x80 ? [0] : []) + octets }
+    }
+}
