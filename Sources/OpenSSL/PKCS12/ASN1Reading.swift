@@ -1,3 +1,4 @@
+internal import COpenSSL
 internal import SwiftASN1
 
 /// Reading helpers that turn what swift-asn1 finds into this module's errors and say where it was.
@@ -11,6 +12,32 @@ extension ASN1Node {
         } catch {
             throw .malformed(place, expected: "one BER object")
         }
+    }
+
+    /// Parses the first object, behind which other octets may stand, as some writers leave them there and every
+    /// other reader takes them.
+    ///
+    /// - Returns: the object, and how many octets follow it.
+    static func parseFirst(
+        _ bytes: ArraySlice<UInt8>, at place: String
+    ) throws(PKCS12Error) -> (node: ASN1Node, trailing: Int) {
+        let count = unsafe bytes.withUnsafeBytes { unsafe objectCount($0) } ?? bytes.count
+        return (try parse(bytes.prefix(count), at: place), bytes.count - count)
+    }
+
+    /// How many octets the first object has; nil where its header is none or has no length.
+    static func objectCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var cursor: UnsafePointer<UInt8>? = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
+        var count = 0
+        var tag: CInt = 0
+        var tagClass: CInt = 0
+        let form = unsafe ASN1_get_object(&cursor, &count, &tag, &tagClass, bytes.count)
+        // The lowest bit stands for the indefinite length, the highest for what is no header.
+        guard form & 0x81 == 0, let start = bytes.baseAddress, let body = unsafe cursor else {
+            OpenSSLError.discardQueue()
+            return nil
+        }
+        return unsafe UnsafeRawPointer(body) - start + count
     }
 
     /// The children of a constructed node.

@@ -48,15 +48,13 @@ package enum PKCS12 {
 extension PKCS12Contents {
     /// The identities, of which there must be one at least.
     ///
-    /// - Throws: `keyMismatch` where there is none because a certificate is for another key, `wrongPassword`
-    ///   where its key has a password of its own, `unsupportedAlgorithm` where OpenSSL has no use for it,
+    /// - Throws: `keyMismatch` where there is none because a certificate is for another key, `malformed` where
+    ///   its key is damaged or has a password of its own, `unsupportedAlgorithm` where OpenSSL has no use for it,
     ///   `refused` where loading it would take too much work, else `noIdentity`.
     package func requireIdentities() throws(PKCS12Error) -> [PKCS12Identity] {
         guard identities.isEmpty else { return identities }
         if !mismatchedKeys.isEmpty { throw PKCS12Error(.keyMismatch) }
-        if !lockedKeys.isEmpty {
-            throw PKCS12Error(.wrongPassword, reason: "the private key is under a password of its own")
-        }
+        if let error = closedKeys.first { throw error }
         if let key = unknownKeys.first {
             if key.isRefused { throw .refused(.keyLoading) }
             throw PKCS12Error(.unsupportedAlgorithm(oid: key.algorithm, name: key.name))
@@ -74,10 +72,14 @@ extension PKCS12Contents {
         } catch {
             return [error]
         }
-        return mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) }
-            + lockedKeys.map { _ in
-                PKCS12Error(.wrongPassword, reason: "a private key is under a password of its own")
-            }
+        return mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) } + closedKeys
+    }
+
+    /// The keys that did not open and those that are none. The password is not to blame: it was proved, or
+    /// is not asked for.
+    private var closedKeys: [PKCS12Error] {
+        unreadableKeys.map { .malformed($0.place, expected: "a private key") }
+            + lockedKeys.map { .unopened($0.place) }
     }
 }
 
@@ -142,7 +144,8 @@ extension PKCS12Contents {
             ),
             counted(
                 unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
-            counted(lockedKeys.count, "key under another password", "keys under other passwords"),
+            counted(lockedKeys.count, "key that does not open", "keys that do not open"),
+            counted(unreadableKeys.count, "unreadable key", "unreadable keys"),
             counted(unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
             counted(otherBags.count, "other bag", "other bags"),
         ].compactMap(\.self)

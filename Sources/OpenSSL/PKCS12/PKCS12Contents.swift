@@ -8,10 +8,13 @@ package struct PKCS12Contents: Sendable {
     package var keys: [PKCS12Key] = []
     /// Private keys of a kind that this OpenSSL cannot use, or that would take too much work to load.
     package var unknownKeys: [PKCS12UnknownKey] = []
-    /// Private keys under a password of their own, in a file whose password is otherwise right.
+    /// Private keys that do not open, in a file whose password is otherwise right: under a password of their own,
+    /// or damaged, which cannot be told apart.
     package var lockedKeys: [PKCS12LockedKey] = []
+    /// Private keys that open and are no PrivateKeyInfo.
+    package var unreadableKeys: [PKCS12UnreadableBag] = []
     /// Certificates that could not be read.
-    package var unreadableCertificates: [PKCS12UnreadableCertificate] = []
+    package var unreadableCertificates: [PKCS12UnreadableBag] = []
     /// Bags that are neither key nor X.509 certificate.
     package var otherBags: [PKCS12OtherBag] = []
     /// How many X.509 certificates the file has, those of identities and unreadable ones included.
@@ -102,6 +105,8 @@ package struct PKCS12UnknownKey: Sendable, Hashable {
 
 /// A private key that the file's password does not open.
 package struct PKCS12LockedKey: Sendable, Hashable {
+    /// Which bag it is, such as `safe 1, bag 2`.
+    package let place: String
     /// Its encryption scheme.
     package let encryption: String
     /// The name that the file gives it.
@@ -110,8 +115,8 @@ package struct PKCS12LockedKey: Sendable, Hashable {
     package let localKeyID: [UInt8]?
 }
 
-/// A certificate that OpenSSL does not parse.
-package struct PKCS12UnreadableCertificate: Sendable, Hashable {
+/// A certificate or a private key that does not parse.
+package struct PKCS12UnreadableBag: Sendable, Hashable {
     /// Which bag it is, such as `safe 1, bag 2`.
     package let place: String
     /// The name that the file gives it.
@@ -196,8 +201,12 @@ package enum PKCS12Note: Sendable, Hashable {
     case duplicateCertificate(label: String)
     /// A certificate has the localKeyID of a key that is not its own.
     case mismatchedKey(place: String)
-    /// A key is under a password of its own.
+    /// A key is under a password of its own, or damaged.
     case lockedKey(place: String)
+    /// What is decrypted there is no private key.
+    case unreadableKey(place: String)
+    /// That many octets follow the object that should be alone there.
+    case trailingOctets(place: String, count: Int)
     /// A key was not loaded: its author chooses how much work that is.
     case refusedKey(place: String, reason: String)
 }
@@ -215,7 +224,10 @@ extension PKCS12Note: CustomStringConvertible {
         case .emptySafe(let place): "\(place) is empty"
         case .duplicateCertificate(let label): "certificate \(label) is there more than once"
         case .mismatchedKey(let place): "the certificate that \(place) names is for another key"
-        case .lockedKey(let place): "\(place) is a key under a password of its own"
+        case .lockedKey(let place): "\(place) is a key that is damaged, or under a password of its own"
+        case .unreadableKey(let place): "what \(place) holds is no private key"
+        case .trailingOctets(let place, let count):
+            "\(count) octet\(count == 1 ? " follows" : "s follow") what \(place) holds"
         case .refusedKey(let place, let reason): "the key of \(place) was not loaded: \(reason)"
         }
     }

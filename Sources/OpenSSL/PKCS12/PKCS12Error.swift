@@ -2,7 +2,8 @@
 package struct PKCS12Error: Error, Sendable {
     /// The closed set of verdicts; scripts and tests depend on it.
     package enum Code: Hashable, Sendable {
-        /// The password is not the file's; told from damage by the MAC.
+        /// The password is not the file's; told from damage by the MAC, and never said where anything in the
+        /// file has proved the password.
         case wrongPassword
         /// Something in the file asks for an algorithm that is not there: its dotted OID and a name for it.
         case unsupportedAlgorithm(oid: String, name: String)
@@ -34,6 +35,13 @@ package struct PKCS12Error: Error, Sendable {
 
     static func malformed(_ place: String, expected: String) -> PKCS12Error {
         PKCS12Error(.malformed(at: place, expected: expected))
+    }
+
+    /// What stays shut under a password that is right elsewhere in the file.
+    static func unopened(_ place: String) -> PKCS12Error {
+        PKCS12Error(
+            .malformed(at: place, expected: "what the file's password opens"),
+            reason: "the password is right, but \(place) is damaged, or under another one")
     }
 
     static func unsupported(oid: String, reason: String? = nil) -> PKCS12Error {

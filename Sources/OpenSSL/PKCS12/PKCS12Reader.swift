@@ -16,9 +16,10 @@ struct PKCS12Reader {
     private var found = FoundBags()
     /// Whether MAC or some layer accepted the password.
     private var isPasswordProven = false
-    /// A safe or a key that did not open, while it is open whether the password is to blame.
-    private var unopenedSafe: String?
-    private var unopenedKeys: [(key: PKCS12LockedKey, place: String)] = []
+    /// A safe and the keys that did not open, while it is open whether the password is to blame; `isDecrypted`
+    /// where it is not, for padding or tag fit.
+    private var unopenedSafe: (place: String, isDecrypted: Bool)?
+    private var unopenedKeys: [(key: PKCS12LockedKey, isDecrypted: Bool)] = []
 
     init(limits: PKCS12Limits, allowsNoMAC: Bool) {
         self.limits = limits
@@ -76,7 +77,10 @@ struct PKCS12Reader {
     /// The safes, as far as they show without a password.
     private mutating func outline(of pfx: PFX) -> Result<[Safe], PKCS12Error> {
         do throws(PKCS12Error) {
-            let root = try ASN1Node.parse(pfx.authenticatedSafe, at: "AuthenticatedSafe")
+            let (root, trailing) = try ASN1Node.parseFirst(pfx.authenticatedSafe, at: "AuthenticatedSafe")
+            if trailing > 0 {
+                contents.notes.append(.trailingOctets(place: "AuthenticatedSafe", count: trailing))
+            }
             var nodes = try root.children(at: "AuthenticatedSafe")
             var safes: [Safe] = []
             while let node = nodes.next() {
@@ -109,14 +113,16 @@ struct PKCS12Reader {
             try take(bags, &forms)
         case .encrypted(let scheme, let ciphertext):
             let scheme = try scheme.get()
-            guard
-                let plaintext = try open(scheme, ciphertext, at: safe.place, &forms, accept: \.holdsSequence)
-            else {
-                unopenedSafe = unopenedSafe ?? safe.place
+            let isProven = isPasswordProven
+            let opening = try open(scheme, ciphertext, at: safe.place, &forms) {
+                $0.holdsSequence(isPasswordProven: isProven)
+            }
+            guard case .opened(let plaintext) = opening else {
+                unopenedSafe = unopenedSafe ?? (safe.place, opening.isDecrypted)
                 return
             }
             let bags = try plaintext.withTransientArray { (bytes) throws(PKCS12Error) in
-                try walk.bags(in: ASN1Node.parse(bytes[...], at: safe.place), at: safe.place)
+                try walk.bags(of: bytes[...], at: safe.place)
             }
             try take(bags, &forms)
         }
@@ -127,32 +133,41 @@ struct PKCS12Reader {
             switch bag.value {
             case .key(let info):
                 contents.plainKeyCount += 1
-                take(
-                    DecodedKey(info) ?? .unusable(oid: "", name: "no PrivateKeyInfo", refusal: nil), of: bag)
+                take(DecodedKey(info) ?? .damaged, of: bag)
             case .shroudedKey(let scheme, let ciphertext):
                 let scheme = try scheme.get()
                 var key: DecodedKey?
-                _ = try open(scheme, ciphertext, at: bag.place, &forms) { info in
+                var trailing = 0
+                let opening = try open(scheme, ciphertext, at: bag.place, &forms) { plaintext in
+                    let info: SecretBytes
+                    (info, trailing) = plaintext.firstObject
                     key = DecodedKey(info)
                     return key != nil
                 }
                 if let key {
+                    if trailing > 0 {
+                        contents.notes.append(.trailingOctets(place: bag.place, count: trailing))
+                    }
                     take(key, of: bag)
                 } else {
                     let locked = PKCS12LockedKey(
-                        encryption: scheme.description, friendlyName: bag.attributes.friendlyName,
-                        localKeyID: bag.attributes.localKeyID)
-                    unopenedKeys.append((locked, bag.place))
+                        place: bag.place, encryption: scheme.description,
+                        friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID)
+                    unopenedKeys.append((locked, opening.isDecrypted))
                     contents.keyCount += 1
                 }
             case .certificate(let der):
                 contents.certificateCount += 1
-                if let certificate = try? Certificate(der: der) {
+                let end = unsafe der.withUnsafeBytes { unsafe ASN1Node.objectCount($0) } ?? der.count
+                let trailing = der.count - end
+                if let certificate = try? Certificate(der: trailing > 0 ? Array(der[..<end]) : der) {
+                    if trailing > 0 {
+                        contents.notes.append(.trailingOctets(place: bag.place, count: trailing))
+                    }
                     found.certificates.append((certificate, bag.attributes))
                 } else {
                     contents.unreadableCertificates.append(
-                        PKCS12UnreadableCertificate(
-                            place: bag.place, friendlyName: bag.attributes.friendlyName))
+                        PKCS12UnreadableBag(place: bag.place, friendlyName: bag.attributes.friendlyName))
                 }
             case .other(let kind):
                 contents.otherBags.append(
@@ -166,6 +181,8 @@ struct PKCS12Reader {
         switch key {
         case .usable(let key):
             found.keys.append((key, bag.attributes, bag.place))
+        case .damaged:
+            note(unreadableKey: bag.place, bag.attributes.friendlyName)
         case .unusable(let oid, let name, let refusal):
             if let refusal { contents.notes.append(.refusedKey(place: bag.place, reason: refusal)) }
             contents.unknownKeys.append(
@@ -175,20 +192,41 @@ struct PKCS12Reader {
         }
     }
 
+    private mutating func note(unreadableKey place: String, _ friendlyName: String?) {
+        contents.unreadableKeys.append(PKCS12UnreadableBag(place: place, friendlyName: friendlyName))
+        contents.notes.append(.unreadableKey(place: place))
+    }
+
+    /// What became of a layer.
+    private enum Opening {
+        case opened(SecretBytes)
+        /// Padding or tag fit, though what is inside is not what should be.
+        case decrypted
+        case shut
+
+        var isDecrypted: Bool {
+            if case .decrypted = self { true } else { false }
+        }
+    }
+
     /// The plaintext of a layer under the first form of the password that `accept` agrees with.
     private mutating func open(
         _ scheme: EncryptionScheme, _ ciphertext: [UInt8], at place: String, _ forms: inout PasswordForms,
         accept isPlausible: (SecretBytes) -> Bool
-    ) throws(PKCS12Error) -> SecretBytes? {
+    ) throws(PKCS12Error) -> Opening {
+        var isDecrypted = false
         for (index, form) in forms.forms(scheme.family).enumerated() {
             guard walk.budget.spend(scheme.work, isFirst: index == 0) else { break }
             let outcome = try scheme.decrypt(ciphertext, password: form.bytes, limits: limits, at: place)
-            if case .opened(let plaintext) = outcome, isPlausible(plaintext) {
+            guard case .opened(let plaintext) = outcome else { continue }
+            if isPlausible(plaintext) {
                 accept(form.encoding, scheme.family, layer: place, &forms)
-                return plaintext
+                return .opened(plaintext)
             }
+            // A stream cipher makes something of everything.
+            isDecrypted = isDecrypted || scheme.cipher.tagLength != nil || scheme.cipher.blockLength > 1
         }
-        return nil
+        return isDecrypted ? .decrypted : .shut
     }
 
     private mutating func accept(
@@ -206,20 +244,22 @@ struct PKCS12Reader {
 
     /// Decides what the layers that stayed shut mean, and pairs what was found.
     private mutating func settle() throws(PKCS12Error) {
+        if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
+            throw PKCS12Error(
+                .wrongPassword, reason: "the password is wrong: \(place) does not open under it")
+        }
         if let unopenedSafe {
-            throw PKCS12Error(
-                .wrongPassword,
-                reason: contents.mac == nil
-                    ? "the password is wrong: \(unopenedSafe) does not open under it"
-                    : "the MAC accepts the password, but \(unopenedSafe) has another")
+            throw unopenedSafe.isDecrypted
+                ? .malformed(unopenedSafe.place, expected: "a SEQUENCE of bags")
+                : .unopened(unopenedSafe.place)
         }
-        if let first = unopenedKeys.first, !isPasswordProven {
-            throw PKCS12Error(
-                .wrongPassword, reason: "the password is wrong: \(first.place) does not open under it")
-        }
-        for (key, place) in unopenedKeys {
-            contents.lockedKeys.append(key)
-            contents.notes.append(.lockedKey(place: place))
+        for (key, isDecrypted) in unopenedKeys {
+            if isDecrypted {
+                note(unreadableKey: key.place, key.friendlyName)
+            } else {
+                contents.lockedKeys.append(key)
+                contents.notes.append(.lockedKey(place: key.place))
+            }
         }
         found.pair(into: &contents)
     }
@@ -241,7 +281,7 @@ private struct Safe {
         switch info.type {
         case OID.data:
             let octets = try info.requiredContent(at: place).octets(at: "\(place) content")
-            content = .plain(try walk.bags(in: ASN1Node.parse(octets, at: place), at: place))
+            content = .plain(try walk.bags(of: octets, at: place))
         case OID.encryptedData:
             var fields = try info.requiredContent(at: place).children(at: place)
             _ = try fields.required("a version", at: place).integer(at: "\(place) version")
@@ -268,6 +308,8 @@ private enum DecodedKey {
     case usable(PrivateKey)
     /// `refusal` says why a key that OpenSSL has was not loaded.
     case unusable(oid: String, name: String, refusal: String?)
+    /// A PrivateKeyInfo of a known kind with wrong contents.
+    case damaged
 
     /// nil where the octets are no PrivateKeyInfo at all, as after decrypting with a wrong password.
     init?(_ info: SecretBytes) {
@@ -275,9 +317,12 @@ private enum DecodedKey {
             self = .usable(try PrivateKey(pkcs8: info))
         } catch {
             guard let oid = info.withTransientArray({ Self.algorithm(of: $0) }) else { return nil }
-            let isCostly = if case .costlyKey = error.code { true } else { false }
-            self = .unusable(
-                oid: oid, name: ObjectIdentifierName.name(of: oid), refusal: isCostly ? error.reason : nil)
+            let name = ObjectIdentifierName.name(of: oid)
+            switch error.code {
+            case .malformedKey: self = .damaged
+            case .costlyKey: self = .unusable(oid: oid, name: name, refusal: error.reason)
+            default: self = .unusable(oid: oid, name: name, refusal: nil)
+            }
         }
     }
 
@@ -292,8 +337,22 @@ private enum DecodedKey {
 }
 
 extension SecretBytes {
-    /// Whether the bytes are one SEQUENCE and nothing else.
-    fileprivate var holdsSequence: Bool {
-        withTransientArray { (try? BER.parse($0))?.identifier == .sequence }
+    /// Whether the bytes are one SEQUENCE; other octets may follow where the password is known to be right, and
+    /// zeroes otherwise.
+    fileprivate func holdsSequence(isPasswordProven: Bool) -> Bool {
+        withTransientArray { bytes in
+            guard let (node, trailing) = try? ASN1Node.parseFirst(bytes[...], at: ""),
+                node.identifier == .sequence
+            else { return false }
+            return isPasswordProven || bytes.suffix(trailing).allSatisfy { $0 == 0 }
+        }
+    }
+
+    /// The first object, and how many octets follow it; everything where no object's end is to be seen.
+    fileprivate var firstObject: (bytes: SecretBytes, trailing: Int) {
+        guard let end = unsafe withUnsafeBytes({ unsafe ASN1Node.objectCount($0) }), end < count else {
+            return (self, 0)
+        }
+        return (part(0..<end), count - end)
     }
 }

@@ -140,7 +140,12 @@ extension ReaderRules {
         if let onlyKeyCount, contents.keyCount != onlyKeyCount {
             found.append("There are \(contents.keyCount) private keys instead of \(onlyKeyCount).")
         }
-        if !contents.lockedKeys.isEmpty { found.append("A private key is under a password of its own.") }
+        if !contents.lockedKeys.isEmpty {
+            found.append("A private key is damaged, or under a password of its own.")
+        }
+        if !contents.unreadableKeys.isEmpty {
+            found.append(error("A private key cannot be parsed", structureError))
+        }
         let keys = contents.identities.map(\.privateKey.type) + contents.keys.map(\.privateKey.type)
         for type in keys.uniqued where !takesKey(type) {
             found.append(error("A private key is \(type.words)", structureError))

@@ -26,7 +26,7 @@ struct SafeWalk {
     var budget: IterationBudget
     /// The names of schemes, each once, in the order of the file.
     private(set) var encryption: [String] = []
-    private(set) var notes: [PKCS12Note] = []
+    var notes: [PKCS12Note] = []
     private(set) var layers: [PKCS12Layer] = []
     private(set) var nestedSafeCount = 0
     private(set) var oddAttributeCount = 0
@@ -55,8 +55,17 @@ struct SafeWalk {
         }
     }
 
-    /// The bags of one SafeContents, nested ones unfolded.
+    /// The bags of one safe.
     mutating func bags(
+        of octets: ArraySlice<UInt8>, at place: String
+    ) throws(PKCS12Error) -> [SafeBag] {
+        let (contents, trailing) = try ASN1Node.parseFirst(octets, at: place)
+        if trailing > 0 { notes.append(.trailingOctets(place: place, count: trailing)) }
+        return try bags(in: contents, at: place)
+    }
+
+    /// The bags of one SafeContents, nested ones unfolded.
+    private mutating func bags(
         in contents: ASN1Node, at place: String, depth: Int = 0
     ) throws(PKCS12Error) -> [SafeBag] {
         guard depth <= limits.nesting else { throw .refused(.nesting) }

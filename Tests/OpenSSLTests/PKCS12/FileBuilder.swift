@@ -46,13 +46,15 @@ enum FileBuilder {
         case claiming(Int)
     }
 
-    /// A whole file of these safes (ContentInfo).
+    /// A whole file of these safes (ContentInfo), with octets behind them that do not belong there.
     static func file(
-        _ safes: [[UInt8]], mac: MAC = .valid, password: SecretBytes = password, version: Int = 3
+        _ safes: [[UInt8]], mac: MAC = .valid, password: SecretBytes = password, version: Int = 3,
+        trailing: [UInt8] = []
     ) throws -> [UInt8] {
-        let content = try ASN1.encoded { coder in
+        let sequence = try ASN1.encoded { coder in
             try coder.sequence { for safe in safes { $0.serializeRawBytes(safe) } }
         }
+        let content = sequence + trailing
         let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
         let key = try KeyDerivation.pkcs12(
             .integrityKey, password: password.transcodedToUTF16() ?? password, salt: salt, iterations: 1,
