@@ -26,7 +26,7 @@ package struct PKCS12Contents: Sendable {
     /// How many safes the file has, and how many safe contents inside safes.
     package var safeCount = 0
     package var nestedSafeCount = 0
-    /// How many attributes have no value or several.
+    /// How many friendly names and localKeyIDs have no value or several.
     package var oddAttributeCount = 0
     /// The MAC; nil where the file has none.
     package var mac: MACInfo?

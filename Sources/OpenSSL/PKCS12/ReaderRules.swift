@@ -157,7 +157,7 @@ extension ReaderRules {
             found.append(error("A certificate cannot be parsed", structureError))
         }
         if !takesOddAttributes, contents.oddAttributeCount > 0 {
-            found.append(error("An attribute has no value or several", structureError))
+            found.append(error("A friendly name or a localKeyID has no value or several", structureError))
         }
         for bag in contents.otherBags {
             switch bag.kind {

@@ -154,7 +154,7 @@ struct BagAttributes {
     private(set) var isTrusted = false
     private(set) var others: [PKCS12Attribute] = []
     private(set) var isFriendlyNameOdd = false
-    /// How many of the attributes have no value or several.
+    /// How many friendly names and localKeyIDs have no value or several.
     private(set) var oddCount = 0
 
     init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
@@ -165,10 +165,13 @@ struct BagAttributes {
             let oid = try fields.required("an attribute type", at: "\(place), attribute")
                 .objectIdentifier(at: "\(place), attribute")
             let (value, isOnly) = fields.next().map(Self.firstValue) ?? (nil, false)
-            if !isOnly { oddCount += 1 }
             switch oid {
-            case OID.friendlyName: take(friendlyName: value, limits: limits)
-            case OID.localKeyID: localKeyID = value.flatMap { try? Array($0.octets(at: "")) } ?? localKeyID
+            case OID.friendlyName:
+                take(friendlyName: value, limits: limits)
+                if !isOnly { oddCount += 1 }
+            case OID.localKeyID:
+                localKeyID = value.flatMap { try? Array($0.octets(at: "")) } ?? localKeyID
+                if !isOnly { oddCount += 1 }
             case OID.javaTrustedKeyUsage: isTrusted = true
             default:
                 others.append(

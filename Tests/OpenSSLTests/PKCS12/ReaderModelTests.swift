@@ -48,22 +48,30 @@ struct ReaderModelTests {
         #expect(try outcomes([FileBuilder.safe([nested])])[.apple] == .partly)
         let strange = try FileBuilder.bag("1.2.3.5", value: [5, 0])
         #expect(try outcomes([FileBuilder.safe([strange])])[.apple] == .fails)
-        let twice = try FileBuilder.bag(
-            "1.2.3.5", value: [5, 0],
-            attributes: ASN1.encoded { coder in
-                try coder.appendConstructedNode(identifier: .set) { set in
-                    try set.sequence { attribute in
-                        try attribute.objectIdentifier(OID.localKeyID)
-                        try attribute.appendConstructedNode(identifier: .set) { values in
-                            try values.octets([1])
-                            try values.octets([2])
-                        }
+        for (attribute, count) in [
+            (OID.localKeyID, 1), (OID.friendlyName, 1), (OID.javaTrustedKeyUsage, 0), ("1.2.3.6", 0),
+        ] {
+            let twice = try FileBuilder.bag(
+                OID.crlBag, value: [5, 0], attributes: attributes(attribute, values: [[1], [2]]))
+            let report = PKCS12.inspect(
+                try FileBuilder.file([FileBuilder.safe([twice])]), password: password)
+            #expect(report.contents.oddAttributeCount == count)
+            #expect(ReaderModel.apple.verdict(on: report).outcome == (count == 0 ? .opens : .fails))
+        }
+    }
+
+    /// One attribute with so many values.
+    private func attributes(_ type: String, values: [[UInt8]]) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.appendConstructedNode(identifier: .set) { set in
+                try set.sequence { attribute in
+                    try attribute.objectIdentifier(type)
+                    try attribute.appendConstructedNode(identifier: .set) { set in
+                        for value in values { try set.octets(value) }
                     }
                 }
-            })
-        let report = PKCS12.inspect(
-            try FileBuilder.file([FileBuilder.safe([twice])]), password: password)
-        #expect(report.contents.oddAttributeCount == 1)
+            }
+        }
     }
 
     @Test("counts keys and safes, and minds encoding and password")
