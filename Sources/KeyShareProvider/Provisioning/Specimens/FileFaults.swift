@@ -72,6 +72,48 @@ enum FileFaults {
             return .file(try shop.file(assembly))
         },
         Specimen(
+            "mismatch-beside-identity",
+            "Beside an identity stands a key whose certificate is for another key.",
+            "imports the identity and reports the key",
+            .init(importing: 7, identities: 1, verifying: 0)
+        ) { shop in
+            var assembly = assembly(of: try shop.identity())
+            assembly.add(
+                try shop.identity(.encryption, part: "second").certificate, try shop.key("another"),
+                friendlyName: "Test")
+            return .file(try shop.file(assembly))
+        },
+        Specimen(
+            "octets-behind", "One zero octet follows the certificate, and one the key, where each is alone.",
+            "takes what is there and reports them", .accepted()
+        ) { shop in
+            let identity = try shop.identity()
+            let key = try unsafe identity.privateKey.pkcs8().withUnsafeBytes { unsafe Array($0) }
+            var assembly = PKCS12Assembly()
+            assembly.certificates = [(identity.certificate.der + [0], .init(friendlyName: "Test"))]
+            assembly.keyOctets = [(key + [0], .init(friendlyName: "Test"))]
+            return .file(try shop.file(assembly))
+        },
+        Specimen(
+            "damaged-key", "What decrypts under the password is no private key.",
+            "calls it malformed and does not blame the password", .refused(5)
+        ) { shop in
+            var assembly = PKCS12Assembly()
+            assembly.certificates = [(try shop.identity().certificate.der, .init(friendlyName: "Test"))]
+            assembly.keyOctets = [([UInt8](repeating: 0xA5, count: 100), .init(friendlyName: "Test"))]
+            return .file(try shop.file(assembly))
+        },
+        Specimen(
+            "oversized-key", "The private key is DSA's with numbers of 16,384 bits.",
+            "does not load it, for that takes seconds", .refused(10)
+        ) { shop in
+            var assembly = PKCS12Assembly()
+            assembly.keyOctets = [
+                (try PKCS12Assembly.dsaKey(modulus: 16_384, exponent: 16_384), .init(friendlyName: "Test"))
+            ]
+            return .file(try shop.file(assembly))
+        },
+        Specimen(
             "other-password", "The file is under another password.", "says that the password is wrong",
             .refused(3)
         ) { shop in .file(try shop.file(try shop.identity(), password: SecretBytes(utf8: "another"))) },
