@@ -40,15 +40,34 @@ package struct ImportDocument: Encodable, Sendable {
         }
     }
 
+    /// An entry of a zip that was not looked into.
+    package struct Skipped: Encodable, Sendable {
+        package let item: String
+        package let entry: String
+        /// A phrase.
+        package let reason: String
+
+        package init(item: String, entry: String, reason: String) {
+            self.item = item
+            self.entry = entry
+            self.reason = reason
+        }
+    }
+
     package let results: [Row]
+    /// Left out where nothing was skipped.
+    package let skipped: [Skipped]?
     /// The first failure, which gives the exit code.
     package let error: FailureDocument.Body?
 
     /// What `--require` asked for and did not arrive; left out where nothing was asked for.
     package let missing: [String]?
 
-    package init(results: [Row], failure: CommandFailure?, missing: [String]? = nil) {
+    package init(
+        results: [Row], failure: CommandFailure?, missing: [String]? = nil, skipped: [Skipped] = []
+    ) {
         self.results = results
+        self.skipped = skipped.isEmpty ? nil : skipped
         self.missing = missing
         error = failure.map(FailureDocument.Body.init)
     }
@@ -63,6 +82,10 @@ package struct ImportDocument: Encodable, Sendable {
             let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
             Console.standardError("\(CommandMain.programName): \(name): \(error.message)")
             if let hint = error.hint { Console.standardError("hint: \(hint)") }
+        }
+        for entry in skipped ?? [] {
+            Console.standardError(
+                "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
         }
         if json { return try console.document(self) }
         var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")

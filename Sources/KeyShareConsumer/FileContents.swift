@@ -1,13 +1,21 @@
 internal import Foundation
 internal import KeySharing
 package import OpenSSL
-internal import ZipBundles
+package import ZipBundles
 
 /// What one file, or one entry of a zip, gave: identities, or the reason why not.
 package struct FileContents: Sendable {
     /// The zip entry's name; nil for a file that is no zip.
     package let entry: String?
     package let result: Result<PKCS12Contents, any Error>
+}
+
+/// Everything that came of one file.
+package struct ReadFile: Sendable {
+    /// The file itself, or the entries of a zip in its order.
+    package let files: [FileContents]
+    /// The entries of a zip that were not looked into.
+    package let skipped: [ZipContents.Skipped]
 }
 
 /// Reads what a provider hands over, or what lies on disk: a PKCS #12 file, or a zip of them.
@@ -45,10 +53,12 @@ package struct FileReader: Sendable {
     /// does not lose the others.
     ///
     /// - Throws: `ZipError` where the archive as a whole is refused.
-    package func contents(of bytes: [UInt8]) async throws -> [FileContents] {
-        guard Self.isZip(bytes) else { return [FileContents(entry: nil, result: read(bytes))] }
+    package func contents(of bytes: [UInt8]) async throws -> ReadFile {
+        guard Self.isZip(bytes) else {
+            return ReadFile(files: [FileContents(entry: nil, result: read(bytes))], skipped: [])
+        }
         let archive = try ZipBundle.read(bytes)
-        return try await archive.entries.concurrentMap(
+        let files = try await archive.entries.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
         ) { entry in
             switch entry.result {
@@ -56,6 +66,7 @@ package struct FileReader: Sendable {
             case .failure(let error): FileContents(entry: entry.name, result: .failure(error))
             }
         }
+        return ReadFile(files: files, skipped: archive.skipped)
     }
 
     private func read(_ bytes: [UInt8]) -> Result<PKCS12Contents, any Error> {

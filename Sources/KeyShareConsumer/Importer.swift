@@ -2,6 +2,7 @@ internal import DeviceSimulation
 package import KeySharing
 internal import OpenSSL
 package import ProviderConnection
+package import ZipBundles
 
 /// What became of one identity, or of a file or entry that gave none.
 package struct ImportResult: Sendable {
@@ -11,6 +12,8 @@ package struct ImportResult: Sendable {
         /// It was there already, which is a success.
         case duplicate(IdentitySummary)
         case failed(any Error)
+        /// It was not looked into; why.
+        case skipped(ZipContents.Skipped.Reason)
     }
 
     /// The item's identifier, or the file's path.
@@ -34,7 +37,7 @@ package struct ImportResult: Sendable {
     package var identity: IdentitySummary? {
         switch outcome {
         case .imported(let identity), .duplicate(let identity): identity
-        case .failed: nil
+        case .failed, .skipped: nil
         }
     }
 }
@@ -82,16 +85,21 @@ package struct Importer: Sendable {
     /// Imports the bytes of a PKCS #12 file or a zip.
     ///
     /// - Parameter name: what the results say they are of.
-    /// - Returns: a result for each identity and each failure; never empty.
+    /// - Returns: a result for each identity and each failure, then for each entry that was skipped; never empty.
     package func importFile(
         _ bytes: [UInt8], named name: String, with reader: FileReader
     ) async -> [ImportResult] {
         do {
-            let files = try await reader.contents(of: bytes)
-            guard !files.isEmpty else {
-                throw ConsumerError(.nothingToImport, "\u{201C}\(name)\u{201D} is an empty archive")
+            let read = try await reader.contents(of: bytes)
+            let skipped = read.skipped.map {
+                ImportResult(item: name, entry: $0.name, outcome: .skipped($0.reason))
             }
-            return try await store(files, of: name)
+            guard !read.files.isEmpty else {
+                let words = skipped.isEmpty ? "is an empty archive" : "is an archive without a file"
+                let error = ConsumerError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
+                return [ImportResult(item: name, entry: nil, outcome: .failed(error))] + skipped
+            }
+            return try await store(read.files, of: name) + skipped
         } catch {
             return [ImportResult(item: name, entry: nil, outcome: .failed(error))]
         }

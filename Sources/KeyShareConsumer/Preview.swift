@@ -26,7 +26,8 @@ package struct Preview: Sendable {
                 hint: "keyshare-consumer browse \u{201C}\(item.identifier)\u{201D} opens it")
         }
         let fetched = try await client.fetch(item)
-        files = try await FileReader(password: .text(fetched.password)).contents(of: fetched.bytes).map {
+        files = try await FileReader(password: .text(fetched.password)).contents(of: fetched.bytes).files.map
+        {
             file in
             switch file.result {
             case .success(let contents):

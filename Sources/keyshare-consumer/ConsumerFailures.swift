@@ -29,3 +29,13 @@ extension ZipError: CommandReportable {
         }
     }
 }
+
+extension ZipContents.Skipped.Reason {
+    /// Why an entry is not looked into, as a phrase.
+    var words: String {
+        switch self {
+        case .folder: "a folder"
+        case .macOSAttributes: "attributes that macOS keeps of another entry"
+        }
+    }
+}

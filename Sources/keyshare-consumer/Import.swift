@@ -6,6 +6,7 @@ import KeyShareConsumer
 import KeySharing
 import OpenSSL
 import ProviderConnection
+import ZipBundles
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -166,14 +167,19 @@ struct Import: AsyncParsableCommand {
     }
 
     private func report(_ results: [ImportResult], _ console: Console) throws {
-        let rows = results.map { result -> ImportDocument.Row in
+        var skipped: [ImportDocument.Skipped] = []
+        let rows = results.compactMap { result -> ImportDocument.Row? in
             switch result.outcome {
+            case .skipped(let reason):
+                skipped.append(
+                    .init(item: result.item, entry: result.entry ?? "", reason: reason.words))
+                return nil
             case .imported(let identity):
-                .init(item: result.item, entry: result.entry, status: .imported, identity: identity)
+                return .init(item: result.item, entry: result.entry, status: .imported, identity: identity)
             case .duplicate(let identity):
-                .init(item: result.item, entry: result.entry, status: .duplicate, identity: identity)
+                return .init(item: result.item, entry: result.entry, status: .duplicate, identity: identity)
             case .failed(let error):
-                .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
+                return .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
             }
         }
         let missing = Requirement.missing(require, in: results.compactMap(\.identity))
@@ -187,7 +193,7 @@ struct Import: AsyncParsableCommand {
         if failure == nil { failure = incomplete }
         try ImportDocument(
             results: rows, failure: failure,
-            missing: require.isEmpty ? nil : missing.map(\.description)
+            missing: require.isEmpty ? nil : missing.map(\.description), skipped: skipped
         )
         .write(to: console, json: output.json)
         if let incomplete { Console.failure(incomplete) }

@@ -134,6 +134,24 @@ struct ImporterTests {
         #expect(results.map { $0.error as? ConsumerError } == [ConsumerError(.nothingToImport, "")])
     }
 
+    @Test("says which entries of a zip it does not look into")
+    func skippedEntries() async throws {
+        let identity = try TestIdentity("a")
+        // Names of the same length take each other's place in the headers.
+        var bytes = try archive([("a.p12", try identity.file()), ("f1.p12", []), ("g234567890.p12", [])])
+        for (name, odd) in [("f1.p12", "older/"), ("g234567890.p12", "__MACOSX/._a.p")] {
+            bytes = bytes.replacing(Array(name.utf8), with: Array(odd.utf8))
+        }
+        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        #expect(results.map(\.entry) == ["a.p12", "older/", "__MACOSX/._a.p"])
+        #expect(results.map { $0.identity != nil } == [true, false, false])
+        let reasons = results.compactMap { result in
+            if case .skipped(let reason) = result.outcome { reason } else { nil }
+        }
+        #expect(reasons == [.folder, .macOSAttributes])
+        #expect(results.allSatisfy { $0.error == nil })
+    }
+
     @Test("calls what is there already a duplicate, within one file's import too")
     func duplicates() async throws {
         let identity = try TestIdentity("a")
