@@ -40,10 +40,17 @@ struct Export: AsyncParsableCommand {
             throw CommandFailure(
                 .unexpected, "the item \u{201C}\(found.identifier)\u{201D} has no identifier")
         }
+        let profile = self.profile.selected(over: behaviour)
+        if profile.usesEmptyPassword, password.isGiven {
+            throw CommandFailure(
+                .usage,
+                "files of the profile \(profile.name.rawValue) are under the empty password, not under this one",
+                hint: "leave the password away, or name another --profile")
+        }
         let secret = try password.password() ?? store.servicePassword()
         let bytes = try await Exporter(
-            store, profile: profile.selected(over: behaviour),
-            friendlyName: profile.friendlyName ?? behaviour?.friendlyName, random: seeding.source
+            store, profile: profile, friendlyName: self.profile.friendlyName ?? behaviour?.friendlyName,
+            random: seeding.source
         ).content(
             of: identifier, in: snapshot, password: secret, now: now)
         if output.json {
