@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
-import KeySharing
+import KeyShareConsumer
 import OpenSSL
 
 struct Inspect: ParsableCommand {
@@ -44,7 +43,7 @@ struct Inspect: ParsableCommand {
         {
             report = PKCS12.inspect(bytes, password: .text(answer), limits: limits)
         }
-        let failure = report.error.map { CommandFailure($0) }
+        let failure = report.error.map { CommandFailure($0).advising(on: bytes) }
         let verdicts = readers ? ReaderModel.allCases.map { $0.verdict(on: report) } : nil
         if output.json {
             try console.document(InspectionDocument(report, failure, verdicts))
@@ -74,13 +73,13 @@ struct Inspect: ParsableCommand {
             try console.data("\nidentity")
             try console.fields(CertificateDocument(identity).fields)
         }
-        for certificate in contents.certificates {
+        for entry in contents.certificateEntries {
             try console.data("\ncertificate without its key")
-            try console.certificate(certificate)
+            try console.fields(CertificateDocument(entry).fields)
         }
-        for key in contents.keys { try console.data("\nkey without certificate: \(key.privateKey)") }
-        for key in contents.unknownKeys {
-            try console.data("\nkey of a kind that cannot be used: \(key.name)")
+        for bag in InspectedBag.all(in: contents) {
+            try console.data("\n\(bag.title)")
+            try console.fields(bag.fields)
         }
     }
 }
@@ -96,61 +95,5 @@ extension Inspect {
                     value: verdict.outcome.rawValue + (reasons.isEmpty ? "" : ": \(reasons)")
                 )
             })
-    }
-}
-
-private struct InspectionDocument: Encodable {
-    struct MAC: Encodable {
-        let present: Bool
-        let algorithm: String?
-        let iterations: Int?
-    }
-
-    struct UnknownKey: Encodable {
-        let algorithm: String
-        let name: String
-    }
-
-    struct Reader: Encodable {
-        let reader: String
-        let title: String
-        let outcome: String
-        let reasons: [String]
-    }
-
-    let verdict: String
-    let message: String
-    let mac: MAC
-    let encryption: [String]
-    let identities: [CertificateDocument]
-    let certificates: Int
-    let otherBags: Int
-    let keysWithoutCertificate: Int
-    let unusableKeys: [UnknownKey]
-    let notes: [String]
-    /// Only where they were asked for.
-    let readers: [Reader]?
-    let error: FailureDocument.Body?
-
-    init(_ report: PKCS12Report, _ failure: CommandFailure?, _ verdicts: [ReaderModel.Verdict]?) {
-        let contents = report.contents
-        verdict = report.verdict.rawValue
-        message = report.message
-        mac = MAC(
-            present: contents.mac != nil, algorithm: contents.mac?.algorithm,
-            iterations: contents.mac?.iterations)
-        encryption = contents.encryption
-        identities = contents.identities.map { CertificateDocument($0) }
-        certificates = contents.certificateCount
-        otherBags = contents.otherBags.count
-        keysWithoutCertificate = contents.keys.count
-        unusableKeys = contents.unknownKeys.map { UnknownKey(algorithm: $0.algorithm, name: $0.name) }
-        notes = contents.notes.map(\.description)
-        readers = verdicts?.map { verdict in
-            Reader(
-                reader: verdict.reader.rawValue, title: verdict.reader.title,
-                outcome: verdict.outcome.rawValue, reasons: verdict.reasons)
-        }
-        error = failure.map(FailureDocument.Body.init)
     }
 }
