@@ -10,7 +10,8 @@ struct Verify: ParsableCommand {
         abstract: "Check what was imported, or a file: chain, validity, key match and usage.",
         discussion: """
             Each check passes, fails or was not made. One failed check makes the exit code 7; a private key that \
-            cannot be read, such as on a locked device, makes it what show gives.
+            cannot be read, such as on a locked device, makes it what show gives. With several labels or files \
+            all are tried; the exit code is that of the first failure.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
@@ -73,24 +74,30 @@ struct Verify: ParsableCommand {
         verifier.securityLevel = Self.securityLevel
         verifier.acceptedPolicies = policy
         for path in crl { verifier.revocationLists += try revocationLists(path) }
-        let candidates = file.isEmpty ? try heldCandidates() : try fileCandidates()
-        let reports = candidates.map { IdentityVerification($0, verifier, at: clock.now) }
+        let subjects = file.isEmpty ? try heldSubjects() : try fileSubjects()
+        let outcomes = subjects.map { $0.map { IdentityVerification($0, verifier, at: clock.now) } }
+        let reports = outcomes.compactMap { try? $0.get() }
         let failed = reports.filter { !$0.valid }
-        let failure = failed.first.map { first in
+        let unchecked = outcomes.compactMap(\.failure)
+        let summary = failed.first.map { first in
             first.unread
                 ?? CommandFailure(
                     .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
         }
+        let first = outcomes.first { (try? $0.get().valid) != true }
+        let failure = first.flatMap { $0.failure?.failure ?? summary }
         if output.json {
             try console.document(
-                VerificationDocument(results: reports, error: failure.map(FailureDocument.Body.init)))
+                VerificationDocument(
+                    results: reports,
+                    failures: unchecked.isEmpty ? nil : unchecked.map(VerificationDocument.Failure.init),
+                    error: failure.map(FailureDocument.Body.init)))
         } else {
             for report in reports { try write(report, console) }
         }
-        if let failure {
-            Console.failure(failure)
-            throw ReportedFailure(failure)
-        }
+        for item in unchecked { Console.failure(item.failure) }
+        if let summary { Console.failure(summary) }
+        if let failure { throw ReportedFailure(failure) }
     }
 
     private static let limit = 16 << 20
@@ -99,35 +106,63 @@ struct Verify: ParsableCommand {
 
     private func revocationLists(_ path: String) throws -> [CertificateRevocationList] {
         let bytes = try InputFile.read(path, limit: Self.limit)
-        if bytes.starts(with: Array("-----".utf8)) { return try CertificateRevocationList.pem(bytes) }
-        return [try CertificateRevocationList(der: bytes)]
+        do throws(CertificateError) {
+            if bytes.starts(with: Array("-----".utf8)) { return try CertificateRevocationList.pem(bytes) }
+            return [try CertificateRevocationList(der: bytes)]
+        } catch {
+            throw CommandFailure(.malformed, "\(path): \(error.reason)")
+        }
     }
 
-    private func heldCandidates() throws -> [Candidate] {
+    private func heldSubjects() throws -> [Subject] {
         let store = try ConsumerStore(try device.openDevice())
-        let identities = labels.isEmpty ? try store.identities() : try labels.map(store.identity(labelled:))
+        let identities =
+            labels.isEmpty
+            ? try store.identities().map { .success($0) }
+            : labels.map { label in Result { try store.identity(labelled: label) } }
         guard !identities.isEmpty else {
             throw CommandFailure(.noSuchItem, "the key chain holds no identity")
         }
-        return identities.map { identity in
-            Candidate(
-                certificate: identity.certificate,
-                privateKey: Result { try store.privateKey(of: identity.summary.label) }, helpers: [])
+        return identities.enumerated().map { index, identity in
+            identity.map { identity in
+                Candidate(
+                    certificate: identity.certificate,
+                    privateKey: Result { try store.privateKey(of: identity.summary.label) }, helpers: [])
+            }.mapError { UncheckedItem(item: labels[index], failure: CommandFailure($0)) }
         }
     }
 
-    private func fileCandidates() throws -> [Candidate] {
+    private func fileSubjects() throws -> [Subject] {
         var passwords = PasswordAttempts(given: try password.password())
-        return try file.flatMap { path in
-            let bytes = try InputFile.read(
-                path, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
-            let contents = try reading.open(bytes, with: &passwords, named: path)
-            return try contents.requireIdentities().map { identity in
-                Candidate(
-                    certificate: identity.certificate, privateKey: .success(identity.privateKey),
-                    helpers: contents.certificates)
+        return file.flatMap { path -> [Subject] in
+            func unchecked(_ error: any Error) -> Subject {
+                .failure(UncheckedItem(item: path, failure: CommandFailure(error).naming(path)))
+            }
+            do {
+                let bytes = try InputFile.read(
+                    path, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
+                return try subjects(in: reading.open(bytes, with: &passwords, named: path), unchecked)
+            } catch {
+                return [unchecked(error)]
             }
         }
+    }
+
+    /// The identities of a file, and the certificates that a key names though they are another's: those fail.
+    private func subjects(
+        in contents: PKCS12Contents, _ unchecked: (any Error) -> Subject
+    ) throws -> [Subject] {
+        let pairs =
+            contents.identities.map { ($0.certificate, $0.privateKey) }
+            + contents.mismatchedKeys.flatMap { key in
+                key.namedCertificates.map { ($0, key.privateKey) }
+            }
+        let subjects = pairs.map { certificate, key in
+            Subject.success(
+                Candidate(
+                    certificate: certificate, privateKey: .success(key), helpers: contents.certificates))
+        }
+        return subjects + contents.obstacles.filter { $0.code != .keyMismatch }.map { unchecked($0) }
     }
 
     private func write(_ report: IdentityVerification, _ console: Console) throws {
@@ -139,8 +174,42 @@ struct Verify: ParsableCommand {
 }
 
 private struct VerificationDocument: Encodable {
+    struct Failure: Encodable {
+        let item: String
+        let error: FailureDocument.Body
+
+        init(_ unchecked: UncheckedItem) {
+            item = unchecked.item
+            error = FailureDocument.Body(unchecked.failure)
+        }
+    }
+
     let results: [IdentityVerification]
+    /// The files and labels, or parts of files, that gave nothing to check; left out where there is none.
+    let failures: [Failure]?
     let error: FailureDocument.Body?
+}
+
+/// A file or a label, or part of a file, that gave nothing to check.
+private struct UncheckedItem: Error {
+    let item: String
+    let failure: CommandFailure
+}
+
+private typealias Subject = Result<Candidate, UncheckedItem>
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let failure) = self { failure } else { nil }
+    }
+}
+
+extension CommandFailure {
+    /// The same, its message beginning with the file's path where that is not there yet.
+    fileprivate func naming(_ path: String) -> CommandFailure {
+        message.contains(path)
+            ? self : CommandFailure(status, code: code, "\(path): \(message)", hint: hint)
+    }
 }
 
 /// An identity to check, with the certificates that came with it.

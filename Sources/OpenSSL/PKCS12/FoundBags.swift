@@ -31,13 +31,14 @@ struct FoundBags {
                             + others.others.filter { !attributes.others.contains($0) }))
             }
             guard matching.isEmpty else { continue }
-            let isMismatched =
-                identifier != nil && certificates.contains { $0.attributes.localKeyID == identifier }
-            if isMismatched { contents.notes.append(.mismatchedKey(place: place)) }
+            let namesakes = certificates.filter {
+                identifier != nil && $0.attributes.localKeyID == identifier
+            }.map(\.certificate)
+            if !namesakes.isEmpty { contents.notes.append(.mismatchedKey(place: place)) }
             contents.keys.append(
                 PKCS12Key(
                     privateKey: key, friendlyName: attributes.friendlyName, localKeyID: identifier,
-                    isMismatched: isMismatched, attributes: attributes.others))
+                    namedCertificates: namesakes, attributes: attributes.others))
         }
         for (index, (certificate, attributes)) in certificates.enumerated() where !isPaired[index] {
             contents.certificateEntries.append(

@@ -83,10 +83,12 @@ package struct PKCS12Key: Sendable {
     package let friendlyName: String?
     /// Its localKeyID.
     package let localKeyID: [UInt8]?
-    /// Whether the file has a certificate with the same localKeyID and another public key.
-    package let isMismatched: Bool
+    /// The file's certificates that have the same localKeyID and another public key.
+    package let namedCertificates: [Certificate]
     /// Attributes beyond these.
     package let attributes: [PKCS12Attribute]
+    /// Whether the file has a certificate with the same localKeyID and another public key.
+    package var isMismatched: Bool { !namedCertificates.isEmpty }
 }
 
 /// A private key that was decrypted and not loaded: this OpenSSL has no use for it, or it asks for too much.

@@ -1,0 +1,125 @@
+import Fixtures
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Files on disk, several and odd ones")
+struct FileVerdictTests {
+    private let manifest = Fixtures.manifest
+
+    @Test("verify fails a key that names another key's certificate, beside an identity and alone")
+    func mismatch() async throws {
+        let simulation = try Simulation()
+        for (name, outcomes) in [
+            ("mismatch-beside-identity.p12", ["pass", "fail"]), ("key-of-another-certificate.p12", ["fail"]),
+        ] {
+            let run = try await simulation.consumer(
+                try verify(simulation) + ["--file", Fixtures.url(of: name).path])
+            #expect(run.status == 7)
+            #expect(try keyMatches(run) == outcomes)
+        }
+    }
+
+    @Test("verify tries every file and every label, and names those that gave nothing to check")
+    func several() async throws {
+        let simulation = try Simulation()
+        let good = Fixtures.url(of: "signature-modern.p12").path
+        let junk = Fixtures.url(of: "garbage.p12").path
+        for files in [[good, junk], [junk, good]] {
+            let run = try await simulation.consumer(
+                try verify(simulation) + files.flatMap { ["--file", $0] })
+            #expect(run.status == 5)
+            #expect(try keyMatches(run) == ["pass"])
+            let failures = try run.json()["failures"] as? [[String: Any]]
+            #expect(failures?.map { $0["item"] as? String } == [junk])
+            #expect(run.errors.contains(junk))
+        }
+        let imported = try await simulation.consumer(
+            "import", "--file", good, "--password-file", try password(simulation), "--json")
+        let label = try #require(try imported.results().first?["label"] as? String)
+        let held = try await simulation.consumer(try verify(simulation, ["ZZZZ", label]))
+        #expect(held.status == 9)
+        #expect(try keyMatches(held) == ["pass"])
+    }
+
+    @Test("verify names the file of a revocation list that is none")
+    func revocationList() async throws {
+        let simulation = try Simulation()
+        let junk = Fixtures.url(of: "garbage.p12").path
+        let run = try await simulation.consumer(
+            "verify", "--trust", Fixtures.url(of: manifest.trust).path, "--crl", junk)
+        #expect(run.status == 5)
+        #expect(run.errors.contains(junk))
+    }
+
+    @Test("inspect shows names and kinds of what is no identity")
+    func lonely() async throws {
+        let simulation = try Simulation()
+        let certificate = try await inspect("certificate-only.p12", simulation)
+        let alone = certificate["certificatesWithoutKey"] as? [[String: Any]]
+        #expect(alone?.map { $0["friendlyName"] as? String } == ["Test"])
+        #expect(alone?.map { $0["trusted"] as? Bool } == [false])
+        for (file, kind) in [
+            ("key-only.p12", "key"), ("damaged-key.p12", "unreadable-key"),
+            ("oversized-key.p12", "unusable-key"),
+        ] {
+            let bags = try await inspect(file, simulation)["bags"] as? [[String: Any]]
+            #expect(bags?.map { $0["kind"] as? String } == [kind])
+            #expect(bags?.map { $0["friendlyName"] as? String } == ["Test"])
+        }
+        let elliptic = try await inspect("signature-p256.p12", simulation)["identities"] as? [[String: Any]]
+        #expect(elliptic?.map { $0["curve"] as? String } == ["P-256"])
+    }
+
+    @Test(
+        "inspect says what a file is that is no PKCS #12",
+        arguments: [
+            ("all-types.zip", "zip"), ("pem-text.p12", "PEM"), ("bare-certificate.p12", "certificate"),
+        ])
+    func others(file: String, word: String) async throws {
+        let run = try await Simulation().consumer("inspect", Fixtures.url(of: file).path)
+        #expect(run.status == 5)
+        #expect(run.errors.contains("hint: this is ") && run.errors.contains(word))
+    }
+
+    @Test("export refuses a password that the profile would not use")
+    func emptyPassword() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let path = simulation.scratch.path("out.p12")
+        let export = ["export", item, "-o", path, "--profile", "empty-password"]
+        let run = try await simulation.provider(
+            export + ["--password-file", try password(simulation)])
+        #expect(run.status == 64)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try await simulation.provider(export).status == 0)
+    }
+
+    private func verify(_ simulation: Simulation, _ labels: [String] = []) throws -> [String] {
+        ["verify"] + labels
+            + [
+                "--trust", Fixtures.url(of: manifest.trust).path, "--at", manifest.date, "--json",
+                "--password-file", try password(simulation),
+            ]
+    }
+
+    private func password(_ simulation: Simulation) throws -> String {
+        try simulation.write(Fixtures.entry("garbage.p12")?.password ?? "", as: "password")
+    }
+
+    private func keyMatches(_ run: CommandRun) throws -> [String?] {
+        let results = try run.json()["results"] as? [[String: Any]] ?? []
+        return results.map { result in
+            let checks = result["checks"] as? [[String: Any]] ?? []
+            return checks.first { $0["check"] as? String == "key match" }?["outcome"] as? String
+        }
+    }
+
+    private func inspect(_ file: String, _ simulation: Simulation) async throws -> [String: Any] {
+        try await simulation.consumer(
+            "inspect", Fixtures.url(of: file).path, "--password-file", try password(simulation), "--json"
+        ).json()
+    }
+}
