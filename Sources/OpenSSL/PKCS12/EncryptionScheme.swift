@@ -202,8 +202,12 @@ enum HMACName {
 extension ASN1Node {
     /// An iteration count within the limits, which are checked here, before anything is derived.
     func iterations(_ limits: PKCS12Limits, at place: String) throws(PKCS12Error) -> Int {
-        guard let count = try integer(at: "\(place), iteration count"), 1...limits.iterations ~= count else {
-            throw .refused(.iterations)
+        let count = try integer(at: "\(place), iteration count")
+        guard let count, 1...limits.iterations ~= count else {
+            let asked = count.map { "\($0)" } ?? "more than any number of"
+            throw .refused(
+                .iterations,
+                reason: "refused: \(place) asks for \(asked) iterations; 1 to \(limits.iterations) are done")
         }
         return count
     }

@@ -14,7 +14,10 @@ struct PFX {
 
     /// Reads the outer structure.
     init(_ bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) {
-        guard bytes.count <= limits.fileSize else { throw .refused(.fileSize) }
+        guard bytes.count <= limits.fileSize else {
+            throw .refused(
+                .fileSize, reason: "refused: the file has more than \(limits.fileSize) bytes")
+        }
         let (root, trailing) = try Self.onlyObject(in: bytes, limits: limits)
         trailingZeroes = trailing
 

@@ -83,7 +83,11 @@ struct IterationBudget {
     /// Counts a derivation that the file asks for, before it is done.
     mutating func declare(_ iterations: Int) throws(PKCS12Error) {
         declared += iterations
-        guard declared <= limits.totalIterations else { throw .refused(.totalIterations) }
+        guard declared <= limits.totalIterations else {
+            throw .refused(
+                .totalIterations,
+                reason: "refused: the file asks for more than \(limits.totalIterations) iterations in all")
+        }
     }
 
     /// Whether a derivation may be done: the first always, a further one while the total lasts.

@@ -84,7 +84,10 @@ struct PKCS12Reader {
             var nodes = try root.children(at: "AuthenticatedSafe")
             var safes: [Safe] = []
             while let node = nodes.next() {
-                guard safes.count < limits.safes else { throw PKCS12Error.refused(.safes) }
+                guard safes.count < limits.safes else {
+                    throw PKCS12Error.refused(
+                        .safes, reason: "refused: the file has more than \(limits.safes) safes")
+                }
                 safes.append(try Safe(node, &walk, at: "safe \(safes.count + 1)"))
             }
             contents.safeCount = safes.count

@@ -68,14 +68,19 @@ struct SafeWalk {
     private mutating func bags(
         in contents: ASN1Node, at place: String, depth: Int = 0
     ) throws(PKCS12Error) -> [SafeBag] {
-        guard depth <= limits.nesting else { throw .refused(.nesting) }
+        guard depth <= limits.nesting else {
+            throw .refused(
+                .nesting, reason: "refused: \(place) nests safe contents more than \(limits.nesting) deep")
+        }
         var iterator = try contents.children(at: place)
         var bags: [SafeBag] = []
         var number = 0
         while let node = iterator.next() {
             number += 1
             bagCount += 1
-            guard bagCount <= limits.bags else { throw .refused(.bags) }
+            guard bagCount <= limits.bags else {
+                throw .refused(.bags, reason: "refused: the file has more than \(limits.bags) bags")
+            }
             bags += try bag(node, at: "\(place), bag \(number)", depth: depth)
         }
         if number == 0 { notes.append(.emptySafe(place: place)) }
@@ -124,7 +129,10 @@ struct SafeWalk {
         case OID.crlBag:
             return .other(.revocationList)
         case OID.secretBag:
-            return .other(.secret(type: try typedValue(content, at: place).type))
+            // Some leave the value out, or its tag; nothing is done with it but to name its type.
+            var fields = try content.children(at: place)
+            return .other(
+                .secret(type: try fields.required("a type", at: place).objectIdentifier(at: place)))
         default:
             return .other(.unknown(type: type))
         }

@@ -22,6 +22,7 @@ struct LimitTests {
         ] {
             let report = PKCS12.inspect(bytes, password: password)
             #expect(report.error == PKCS12Error(.refused(limit: .iterations)))
+            #expect(report.message.contains("2000000"))
         }
     }
 

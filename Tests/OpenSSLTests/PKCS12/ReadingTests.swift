@@ -182,10 +182,17 @@ struct ReadingTests {
                 try value.explicit(0) { try $0.octets([1]) }
             }
         }
+        let bare = try ASN1.encoded { coder in
+            try coder.sequence { value in
+                try value.objectIdentifier("1.2.3.7")
+                try value.octets([1])
+            }
+        }
         let contents = try PKCS12.read(
             FileBuilder.file([
                 FileBuilder.safe([
                     FileBuilder.bag(OID.keyBag, value: key), FileBuilder.bag(OID.secretBag, value: typed),
+                    FileBuilder.bag(OID.secretBag, value: bare),
                     FileBuilder.bag(OID.crlBag, value: typed), FileBuilder.bag(OID.certBag, value: typed),
                     FileBuilder.bag("1.2.3.5", value: typed),
                     FileBuilder.bag(
@@ -198,7 +205,8 @@ struct ReadingTests {
         #expect(contents.unknownKeys.map(\.name) == ["ML-DSA-44"])
         #expect(
             contents.otherBags.map(\.kind) == [
-                .secret(type: "1.2.3.4"), .revocationList, .certificate(type: "1.2.3.4"),
+                .secret(type: "1.2.3.4"), .secret(type: "1.2.3.7"), .revocationList,
+                .certificate(type: "1.2.3.4"),
                 .unknown(type: "1.2.3.5"),
             ])
         #expect(contents.certificates == [first.certificate])
