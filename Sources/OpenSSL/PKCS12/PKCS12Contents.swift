@@ -32,6 +32,8 @@ package struct PKCS12Contents: Sendable {
     package var mac: MACInfo?
     /// The encrypted layers, in the order in which they were met; those of unknown schemes are not among them.
     package var layers: [PKCS12Layer] = []
+    /// The encryption of the other layers, such as `PBES2 with 1.2.3`.
+    package var unknownSchemes: [String] = []
     /// The form of the password that opened the file; nil where none did or none was needed.
     package var passwordForm: PKCS12PasswordForm?
     /// The encryption schemes of the file's layers, each once, in the order of the file.

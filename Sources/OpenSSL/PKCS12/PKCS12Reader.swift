@@ -33,6 +33,7 @@ struct PKCS12Reader {
             contents.encryption = walk.encryption
             contents.notes += walk.notes
             contents.layers = walk.layers
+            contents.unknownSchemes = walk.unknownSchemes
             contents.nestedSafeCount = walk.nestedSafeCount
             contents.oddAttributeCount = walk.oddAttributeCount
         }

@@ -74,7 +74,8 @@ extension ReaderRules {
     fileprivate static let java = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6", "5.3"],
         ciphers: ["AES-128-CBC", "AES-256-CBC"], functions: sha2, macs: sha2.union(truncatedSHA2),
-        missingMAC: .opens, takesNonASCII: false, takesSecrets: false, iterationLimit: 5_000_000,
+        missingMAC: .opens, takesNonASCII: false, takesSecrets: false, readsUnmarkedCertificates: false,
+        iterationLimit: 5_000_000,
         takesKey: { type in
             if case .ec(let curve) = type {
                 ["P-256", "P-384", "P-521"].contains(curve)

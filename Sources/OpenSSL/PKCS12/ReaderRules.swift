@@ -30,6 +30,8 @@ struct ReaderRules {
     var readsPlainKeys = true
     /// Whether safe contents inside safes are read; they are left out where not.
     var readsNestedSafes = true
+    /// Whether certificates without a key are found that Java's attribute does not mark as trusted.
+    var readsUnmarkedCertificates = true
     var takesUnknownBags = true
     var takesOddAttributes = true
     var takesUnreadableCertificates = false
@@ -50,7 +52,11 @@ extension ReaderRules {
     /// Everything that keeps the reader from opening the file, in the order in which it would meet it.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
-        let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued
+        // What OpenSSL does not know by name, none of the readers does.
+        let unknown = contents.unknownSchemes.uniqued.map {
+            error("The encryption is \($0)", structureError)
+        }
+        let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
         // What a file that did not open here holds is not known.
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
@@ -63,6 +69,10 @@ extension ReaderRules {
         }
         if !readsNestedSafes, contents.nestedSafeCount > 0 {
             losses.append("Safe contents inside safes are left out without a word.")
+        }
+        let isUnmarked = contents.certificateEntries.contains { !$0.isTrusted }
+        if !readsUnmarkedCertificates, contents.identities.isEmpty, isUnmarked {
+            losses.append("Certificates without a key and without Java's mark of trust are left out.")
         }
         return losses
     }

@@ -28,6 +28,7 @@ struct SafeWalk {
     private(set) var encryption: [String] = []
     var notes: [PKCS12Note] = []
     private(set) var layers: [PKCS12Layer] = []
+    private(set) var unknownSchemes: [String] = []
     private(set) var nestedSafeCount = 0
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
@@ -50,6 +51,7 @@ struct SafeWalk {
                 let outer = (try? AlgorithmIdentifier(node, at: place))?.oid
                 let prefix = outer == OID.pbes2 && oid != OID.pbes2 ? "PBES2 with " : ""
                 note(encryption: "\(prefix)\(name) (not supported)")
+                unknownSchemes.append("\(prefix)\(name)")
             }
             throw error
         }

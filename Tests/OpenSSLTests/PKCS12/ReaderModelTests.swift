@@ -74,6 +74,32 @@ struct ReaderModelTests {
         }
     }
 
+    @Test("knows that nobody has an encryption that OpenSSL has no name for")
+    func unknownScheme() throws {
+        let layer = try FileBuilder.layer { coder in
+            try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
+        }
+        let report = PKCS12.inspect(
+            try FileBuilder.file([FileBuilder.encryptedSafe(layer)]), password: password)
+        #expect(ReaderModel.allCases.allSatisfy { $0.verdict(on: report).outcome == .fails })
+    }
+
+    @Test("knows that Java finds a lone certificate only where it is marked as trusted")
+    func loneCertificate() throws {
+        for mark in [[], try attributes(OID.javaTrustedKeyUsage, values: [[1]])] {
+            let lone = try FileBuilder.bag(
+                OID.certBag,
+                value: ASN1.encoded { coder in
+                    try coder.sequence { value in
+                        try value.objectIdentifier(OID.x509Certificate)
+                        try value.explicit(0) { try $0.octets(first.certificate.der) }
+                    }
+                }, attributes: mark)
+            let verdict = try outcomes([FileBuilder.safe([lone])])[.java]
+            #expect(verdict == (mark.isEmpty ? .partly : .opens))
+        }
+    }
+
     @Test("counts keys and safes, and minds encoding and password")
     func shape() throws {
         let keys = try [FileBuilder.bag(key: first.key), FileBuilder.bag(key: FileBuilder.second.key)]
