@@ -12,8 +12,8 @@ internal import SwiftASN1
 enum KeyBounds {
     /// The octets of DSA's p and g: 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
-    /// The octets of a DSA private number with its header: 512 bits, twice what FIPS 186-4 has.
-    private static let exponentOctets = 64 + 6
+    /// The octets of a DSA private number with its header: 256 bits (FIPS 186-4, 4.2).
+    private static let exponentOctets = 32 + 6
 
     /// Why a private key is not loaded; nil where loading it is cheap.
     ///

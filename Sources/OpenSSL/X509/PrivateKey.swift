@@ -109,6 +109,7 @@ package struct PrivateKey: Sendable {
     /// are the same octets are enough; what differs in octets is loaded and compared.
     package func matches(_ publicKey: PublicKey) -> Bool {
         if hasOctets(of: publicKey) { return true }
+        guard type.isLike(publicKey.type) else { return false }
         let isEqual = unsafe publicKey.withPointer { theirs in
             guard let theirs = unsafe theirs else { return false }
             return unsafe withPointer { unsafe EVP_PKEY_eq($0, theirs) == 1 }

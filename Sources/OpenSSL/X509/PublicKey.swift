@@ -112,6 +112,15 @@ package enum KeyType: Sendable, Hashable {
         }
     }
 
+    /// Whether keys of the two kinds can be the same key: a curve may be named or spelt out, and what is not known
+    /// may be anything.
+    func isLike(_ other: KeyType) -> Bool {
+        switch (self, other) {
+        case (.ec, .ec), (.other, _), (_, .other): true
+        default: self == other
+        }
+    }
+
     /// The kind that an algorithm identifier names; it stays its owner's.
     init(reading algorithm: UnsafePointer<X509_ALGOR>?) {
         var object: OpaquePointer?
