@@ -22,7 +22,11 @@ struct PFX {
         trailingZeroes = trailing
 
         var fields = try root.children(at: "PFX")
-        let version = try fields.required("a version", at: "PFX").integer(at: "PFX version")
+        let first = try fields.required("a version", at: "PFX")
+        guard first.identifier != .objectIdentifier else {
+            throw .malformed("the file", expected: "PKCS #12, not PKCS #7 (as .p7b files are)")
+        }
+        let version = try first.integer(at: "PFX version")
         guard version == 3 else { throw .malformed("PFX version", expected: "3") }
         let content = try ContentInfo(fields.required("the authSafe", at: "PFX"), at: "authSafe")
         macData = fields.optional(.sequence)

@@ -159,6 +159,13 @@ struct ReadingTests {
                 == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
     }
 
+    @Test("says of PKCS #7 what it is")
+    func certificateMessage() throws {
+        let report = PKCS12.inspect(try FileBuilder.safe([]), password: password)
+        #expect(report.verdict == .malformed)
+        #expect(report.message.contains("PKCS #7"))
+    }
+
     @Test("notes a safe that holds nothing, open or encrypted")
     func emptySafes() throws {
         let contents = try PKCS12.read(
