@@ -8,11 +8,12 @@ package struct CommandFailure: Error, Equatable, Sendable {
     /// What to do, as a phrase; nil where nothing can be advised.
     package let hint: String?
 
+    /// - Parameter hint: what to do about this very failure; nil for what is usual for its status.
     package init(_ status: ExitStatus, code: String? = nil, _ message: String, hint: String? = nil) {
         self.status = status
         self.code = code ?? status.name
         self.message = message
-        self.hint = hint
+        self.hint = hint ?? status.usualHint
     }
 
     package static func == (left: CommandFailure, right: CommandFailure) -> Bool {
@@ -37,7 +38,7 @@ extension CommandFailure {
         if let reportable = error as? any CommandReportable {
             self = reportable.commandFailure
         } else {
-            self.init(.unexpected, "unexpected error: \(error)", hint: "this is a bug; please report it")
+            self.init(.unexpected, "unexpected error: \(error)")
         }
     }
 }

@@ -52,6 +52,24 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         }
     }
 
+    /// What usually helps, where a failure has no better advice of its own; nil where nothing does.
+    var usualHint: String? {
+        switch self {
+        case .success, .usage, .refused, .noSuchItem: nil
+        case .unexpected: "this is a bug; please report it"
+        case .wrongPassword: "give the password that the file was written with"
+        case .unsupportedAlgorithm:
+            "keyshare-consumer inspect FILE --readers names the algorithms and who reads them"
+        case .malformed:
+            "get the file anew from where it was written; keyshare-consumer inspect says what is in one"
+        case .incomplete: "provision or import the type that is missing"
+        case .validationFailed: "keyshare-consumer verify says of each check whether it passed"
+        case .providerUnavailable: "keyshare-provider serve --verbose says what the provider does"
+        case .cannotCreate: "name a place that can be written to"
+        case .inputOutput: "look whether the file is there, who may use it, and whether the disk has room"
+        }
+    }
+
     /// The whole table, for the end of `--help`.
     package static var table: String {
         let lines = allCases.map { status in

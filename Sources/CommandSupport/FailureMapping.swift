@@ -153,7 +153,8 @@ extension ItemLookupError: CommandReportable {
 extension ProviderFailure: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
-        case .notAvailable: CommandFailure(.noSuchItem, message)
+        case .notAvailable:
+            CommandFailure(.noSuchItem, message, hint: "browse and list show what there is")
         case .refused: CommandFailure(.refused, message)
         case .mixedMechanisms, .usage: CommandFailure(.usage, message)
         case .malformed, .unsupportedVersion, .unknownRequest, .serviceFailed, .serverBusy, .internalError:

@@ -151,7 +151,7 @@ struct InspectedBag: Encodable {
 extension CommandFailure {
     /// The same, with a word on what the bytes are where they are something else that people have.
     func advising(on bytes: [UInt8]) -> CommandFailure {
-        guard status == .malformed, hint == nil else { return self }
+        guard status == .malformed else { return self }
         let advice: String
         if FileReader.isZip(bytes) {
             advice = "this is a zip; keyshare-consumer import --file takes it"

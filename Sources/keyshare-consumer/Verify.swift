@@ -121,7 +121,9 @@ struct Verify: ParsableCommand {
             ? try store.identities().map { .success($0) }
             : labels.map { label in Result { try store.identity(labelled: label) } }
         guard !identities.isEmpty else {
-            throw CommandFailure(.noSuchItem, "the key chain holds no identity")
+            throw CommandFailure(
+                .noSuchItem, "the key chain holds no identity",
+                hint: "import one, or name a file with --file")
         }
         return identities.enumerated().map { index, identity in
             identity.map { identity in

@@ -139,7 +139,8 @@ struct Channels: AsyncParsableCommand {
 
     private static func entitlements(_ path: String) throws -> Entitlements {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.noSuchItem, "cannot read \(path)")
+            throw CommandFailure(
+                .noSuchItem, "cannot read \(path)", hint: "name a property list of an app's entitlements")
         }
         do throws(DeviceError) {
             return try Entitlements(plist: [UInt8](data))

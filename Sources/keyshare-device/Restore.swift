@@ -22,7 +22,9 @@ struct Restore: ParsableCommand {
     func run() throws {
         // Opening it would make one.
         guard Device.isThere(folder: source) else {
-            throw CommandFailure(.noSuchItem, "there is no device with a key chain in \(source)")
+            throw CommandFailure(
+                .noSuchItem, "there is no device with a key chain in \(source)",
+                hint: "name the folder of the device that was backed up")
         }
         let (target, source) = (try device.openDevice(), try Device(folder: source))
         guard source != target else {
