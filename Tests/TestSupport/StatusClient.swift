@@ -102,6 +102,7 @@ package enum StatusClient {
         for der in chain {
             unsafe OPENSSL_sk_push(others, UnsafeRawPointer(try certificate(der)))
         }
+        defer { ERR_clear_error() }
         return unsafe OCSP_basic_verify(basic, others, store, 0) == 1
     }
 

@@ -48,6 +48,8 @@ package enum PEM {
         var header: UnsafeMutablePointer<CChar>?
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
+        // What somebody else left on this thread's queue must not be taken for the reason.
+        OpenSSLError.discardQueue()
         guard unsafe PEM_read_bio(input, &name, &header, &data, &count) == 1 else {
             // The end of the text and a damaged block both end the reading; only the reason tells them apart.
             let cause = OpenSSLError.draining("reading PEM")
