@@ -5,6 +5,7 @@ let package = Package(
     name: "KeySharing",
     platforms: [.macOS(.v15)],
     products: [
+        .library(name: "KeySharing", targets: ["KeySharing"]),
         .executable(name: "keyshare-provider", targets: ["keyshare-provider"]),
         .executable(name: "keyshare-consumer", targets: ["keyshare-consumer"]),
         .executable(name: "keyshare-device", targets: ["keyshare-device"]),
@@ -20,33 +21,71 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // C libraries: a module map and a shim header each.
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CLibZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
-        .target(name: "CLinux"),
-
-        // Wrappers: no C type leaves them.
-        .target(
-            name: "OpenSSL",
-            dependencies: ["COpenSSL", .product(name: "SwiftASN1", package: "swift-asn1")]),
-        .target(name: "ZipBundles", dependencies: ["CLibZip"]),
+        // The rules of both mechanisms, as pure values: what other packages may depend on.
         .target(
             name: "UTTypes", path: "UTTypes",
             resources: [
                 .embedInCode("SystemTypes.plist"), .embedInCode("LegacyTypes.plist"),
                 .embedInCode("KeySharing2025Types.plist"),
             ]),
-        .target(name: "UniformTypes", dependencies: ["UTTypes"]),
+        .target(name: "KeySharing", dependencies: ["UTTypes"]),
 
-        // What both sides share.
-        .target(name: "KeySharing", dependencies: ["OpenSSL", "UniformTypes"]),
+        // What every module may use.
+        .target(name: "Diagnostics"),
+        .target(name: "SecretMemory"),
+
+        // C libraries: a module map and a shim header each, and wrappers that no C type leaves.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+        .target(name: "CLinux"),
+        .target(
+            name: "OpenSSL",
+            dependencies: [
+                "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
+        .target(name: "ZipBundles", dependencies: ["CLibZip", "Diagnostics"]),
+        .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics"]),
+
+        // What is read from certificates and files.
+        .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL"]),
+        .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
+
+        // The simulated device.
         .target(
             name: "DeviceSimulation",
-            dependencies: ["OpenSSL", .product(name: "GRDB", package: "GRDB.swift")]),
-        .target(
-            name: "ProviderConnection",
             dependencies: [
-                "CLinux", "KeySharing", "OpenSSL",
+                "Diagnostics", "LocalSockets", "OpenSSL", "SecretMemory",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+
+        // The connection between the two sides.
+        .target(
+            name: "KeyShareWire",
+            dependencies: [
+                "KeySharing", "SecretMemory",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .target(
+            name: "KeyShareClient",
+            dependencies: [
+                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .target(
+            name: "KeyShareServer",
+            dependencies: [
+                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "LoopbackHTTP",
+            dependencies: [
+                "Diagnostics", "LocalSockets", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -54,16 +93,30 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
 
-        // The two sides; they never import each other.
+        // The two sides; they never import each other, nor each other's half of the connection.
         .target(
             name: "KeyShareProvider",
             dependencies: [
-                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "ZipBundles",
-                .product(name: "Logging", package: "swift-log"),
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareServer", "KeyShareWire",
+                "KeySharing", "OpenSSL", "SecretMemory", "ZipBundles",
+            ]),
+        .target(
+            name: "KeyShareConsumer",
+            dependencies: [
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
+                "KeySharing", "OpenSSL", "SecretMemory", "ZipBundles",
+            ]),
+
+        // What stands on them: test material, and every channel between two apps.
+        .target(
+            name: "TestCredentials",
+            dependencies: [
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
+                "LoopbackHTTP", "OpenSSL", "SecretMemory", "ZipBundles",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: ["dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device"].map {
-                .embedInCode("Provisioning/Profiles/\($0).json")
+                .embedInCode("Profiles/\($0).json")
             }
                 + [
                     "fresh-user", "three-renewals", "same-not-before", "expired-signature", "renewed-early",
@@ -71,35 +124,37 @@ let package = Package(
                     "derived-and-piv-i", "device-only", "unknown-type", "mixed-mechanisms", "no-match",
                     "nobody", "revoked-signature", "disagreeing-names", "like-the-samples", "no-password",
                     "late-password", "cut-off",
-                ].map { .embedInCode("Provisioning/Scenarios/\($0).yaml") }),
+                ].map { .embedInCode("Scenarios/\($0).yaml") }),
         .target(
-            name: "KeyShareConsumer",
+            name: "SharingChannels",
             dependencies: [
-                "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
-                "ZipBundles",
-            ]),
-        // A consumer's steps against a provider of its own, and HTTP: the roads that need a connection.
-        .target(
-            name: "ConnectedRoads",
-            dependencies: [
-                "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL", "ProviderConnection",
+                "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
+                "KeyShareWire", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
+                "SecretMemory",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+
+        // The commands.
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CLinux", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection", "UniformTypes",
+                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "KeyShareConsumer", "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing",
+                "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility",
+                "SecretMemory", "SharingChannels", "TestCredentials", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TextTable", package: "TextTable"),
             ]),
         .executableTarget(
             name: "keyshare-provider",
             dependencies: [
-                "CLinux", "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL",
-                "ProviderConnection",
+                "CLinux", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
+                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
+                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -107,62 +162,112 @@ let package = Package(
         .executableTarget(
             name: "keyshare-consumer",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL",
-                "ProviderConnection", "UniformTypes", "ZipBundles",
+                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "KeyShareConsumer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
+                "SecretMemory", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
             name: "keyshare-device",
             dependencies: [
-                "CommandSupport", "ConnectedRoads", "DeviceSimulation",
+                "CommandSupport", "DeviceSimulation", "SecretMemory", "SharingChannels",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
         // Tests.
         .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),
         .target(
-            name: "TestSupport", dependencies: ["COpenSSL", "DeviceSimulation"], path: "Tests/TestSupport"),
+            name: "TestSupport",
+            dependencies: [
+                "COpenSSL", "DeviceSimulation", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ], path: "Tests/TestSupport"),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
-                "COpenSSL", "OpenSSL", "TestSupport", .product(name: "SwiftASN1", package: "swift-asn1"),
+                "COpenSSL", "KeySharing", "OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
-        .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "ZipBundles"]),
-        .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes", "UTTypes"]),
-        .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "OpenSSL"]),
-        .testTarget(name: "CommandSupportTests", dependencies: ["CommandSupport"]),
+        .testTarget(
+            name: "ZipBundlesTests",
+            dependencies: [
+                "CLibZip", "TestCredentials", "ZipBundles",
+            ]),
+        .testTarget(
+            name: "KeySharingTests",
+            dependencies: [
+                "CertificateReading", "KeySharing", "OpenSSL", "UTTypes",
+            ]),
+        .testTarget(
+            name: "CertificateReadingTests",
+            dependencies: [
+                "CertificateReading", "KeySharing", "OpenSSL",
+            ]),
+        .testTarget(
+            name: "CommandSupportTests",
+            dependencies: [
+                "CommandSupport"
+            ]),
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
-                "DeviceSimulation", "OpenSSL", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "DeviceSimulation", "OpenSSL", "SecretMemory", "SharingChannels",
+                "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
-            name: "ProviderConnectionTests",
+            name: "KeyShareWireTests",
             dependencies: [
-                "KeySharing", "OpenSSL", "ProviderConnection", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["Vectors"]),
         .testTarget(
+            name: "KeyShareServerTests",
+            dependencies: [
+                "KeyShareClient", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
+                "OpenSSL", "SecretMemory", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "KeyShareClientTests",
+            dependencies: [
+                "KeyShareClient", "KeyShareWire", "KeySharing", "SecretMemory", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "LoopbackHTTPTests",
+            dependencies: [
+                "LocalSockets", "LoopbackHTTP", "SecretMemory", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
             name: "KeyShareProviderTests",
             dependencies: [
-                "DeviceSimulation", "Fixtures", "KeyShareConsumer", "KeyShareProvider", "KeySharing",
-                "OpenSSL", "ProviderConnection", "TestSupport",
+                "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareClient", "KeyShareConsumer",
+                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
+                "SecretMemory", "TestCredentials", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
-                "DeviceSimulation", "KeyShareConsumer", "KeySharing", "OpenSSL", "ProviderConnection",
-                "TestSupport",
+                "CertificateReading", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
                 "ZipBundles", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
-            name: "ConnectedRoadsTests",
+            name: "TestCredentialsTests",
             dependencies: [
-                "ConnectedRoads", "DeviceSimulation", "KeySharing", "OpenSSL", "ProviderConnection",
-                "TestSupport",
+                "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider", "KeySharing",
+                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport", "ZipBundles",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "SharingChannelsTests",
+            dependencies: [
+                "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing", "LoopbackHTTP", "OpenSSL",
+                "SecretMemory", "SharingChannels", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),

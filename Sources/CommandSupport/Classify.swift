@@ -1,3 +1,4 @@
+internal import CertificateReading
 package import ArgumentParser
 internal import KeySharing
 internal import OpenSSL

@@ -1,7 +1,11 @@
+package import LocalSockets
+package import KeyShareClient
+internal import KeyShareServer
+package import KeyShareWire
+package import SharingChannels
 package import DeviceSimulation
 package import KeySharing
 package import OpenSSL
-package import ProviderConnection
 
 // What each module's errors mean on the command line: exit code, stable name, and what to do.
 
@@ -38,12 +42,12 @@ extension DeviceError: CommandReportable {
 }
 
 extension KeychainError: CommandReportable {
-    /// What to do where the key chain's file or its master key is at fault.
+    /// What to do where the keychain's file or its master key is at fault.
     package static let remedyOfDamage =
         "keyshare-provider restore puts a backup in its place, clear an empty one; both keep what is damaged"
-    /// What to do where a record does not open in a key chain that does.
+    /// What to do where a record does not open in a keychain that does.
     package static let remedyOfAlteration =
-        "what was altered cannot be trusted; restore puts a backup in its place, clear empties the key chain"
+        "what was altered cannot be trusted; restore puts a backup in its place, clear empties the keychain"
 
     package var commandFailure: CommandFailure {
         if let cause = cause as? DeviceError { return cause.commandFailure }
@@ -85,7 +89,7 @@ extension PasteboardError: CommandReportable {
     }
 }
 
-extension RoadError: CommandReportable {
+extension SharingChannelError: CommandReportable {
     package var commandFailure: CommandFailure {
         guard code == .failed else {
             return CommandFailure(.refused, code: code.rawValue, reason, hint: hint)
@@ -182,7 +186,7 @@ extension ConnectionError: CommandReportable {
     }
 }
 
-extension ServerError: CommandReportable {
+extension SocketError: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
         case .pathTooLong:

@@ -2,7 +2,7 @@
 package struct ConsumerError: Error, Equatable, Sendable {
     /// What kind of obstacle it is.
     package enum Code: String, Sendable, Hashable {
-        /// The key chain holds no identity of this label.
+        /// The keychain holds no identity of this label.
         case noSuchIdentity = "no-such-identity"
         /// Several identities have labels that start so.
         case ambiguousLabel = "ambiguous-label"

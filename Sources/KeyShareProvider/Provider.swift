@@ -1,13 +1,15 @@
+package import KeyShareServer
+package import KeyShareWire
+package import SecretMemory
 internal import DeviceSimulation
 package import Foundation
 package import KeySharing
 package import OpenSSL
-package import ProviderConnection
 internal import Synchronization
 
 /// The provider app behind its connection: lists, exports, and hands out the password.
 ///
-/// While the device's state keeps the key chain closed, content and password are refused and what was of them
+/// While the device's state keeps the keychain closed, content and password are refused and what was of them
 /// in memory is forgotten; lists, which hold no secret, go on.
 package final class Provider: ProviderService {
     private let store: ProviderStore
@@ -24,7 +26,7 @@ package final class Provider: ProviderService {
     private struct CurrentPassword {
         /// Nil where it was forgotten.
         var password: SecretBytes?
-        /// The change count of the key chain that it was read at.
+        /// The change count of the keychain that it was read at.
         var generation: Int64 = -1
         /// How often it was another one. After it was forgotten nothing tells; that took a lock, which ends
         /// grants by itself.
@@ -35,7 +37,7 @@ package final class Provider: ProviderService {
     ///
     /// - Parameter putOnPasteboard: where the legacy mechanism leaves the password of an export; the 2025 one
     ///   never does.
-    /// - Parameter fixedPassword: stands in for the service password; nil for the key chain's.
+    /// - Parameter fixedPassword: stands in for the service password; nil for the keychain's.
     /// - Throws: `KeychainError` where it can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
@@ -97,7 +99,7 @@ package final class Provider: ProviderService {
         }
     }
 
-    /// Follows the device's state: forgets files and password where it keeps the key chain closed, and is ready
+    /// Follows the device's state: forgets files and password where it keeps the keychain closed, and is ready
     /// again where it does not.
     package func followDeviceState() {
         do throws(ProviderFailure) {
@@ -190,7 +192,7 @@ package final class Provider: ProviderService {
         do {
             try Keychain.check(ProviderStore.accessibility, isAvailableIn: deviceState.status().state)
         } catch {
-            throw ProviderFailure(error, during: "the key chain cannot be read")
+            throw ProviderFailure(error, during: "the keychain cannot be read")
         }
     }
 
@@ -214,11 +216,11 @@ package final class Provider: ProviderService {
             }
             return snapshot
         } catch {
-            throw ProviderFailure(error, during: "the key chain cannot be read")
+            throw ProviderFailure(error, during: "the keychain cannot be read")
         }
     }
 
-    /// Reads the password again if the key chain has changed since it was read.
+    /// Reads the password again if the keychain has changed since it was read.
     private func refreshPassword(generation: Int64) throws {
         guard !hasFixedPassword else { return }
         // Read under the lock, so that what was read earlier never takes the place of what was read later.
@@ -240,7 +242,7 @@ package final class Provider: ProviderService {
 }
 
 extension ProviderFailure {
-    /// What an error from below means for a consumer: refused where the device's state keeps the key chain
+    /// What an error from below means for a consumer: refused where the device's state keeps the keychain
     /// closed, not available where an identity has gone since it was listed, and else a failure of the service.
     init(_ error: any Error, during what: String) {
         switch (error as? KeychainError)?.code {

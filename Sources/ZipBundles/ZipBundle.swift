@@ -54,17 +54,28 @@ package enum ZipBundle {
             contentsSize += entry.bytes.count
             guard contentsSize <= limits.contentsSize else { throw .contentsTooLarge(limits: limits) }
         }
-        var writer = try ArchiveWriter(modified: modified)
-        for entry in entries {
-            try writer.add(entry.name, entry.bytes)
-        }
-        let archive = try writer.finish()
+        let archive = try createUnchecked(entries, modified: modified)
         guard archive.count <= limits.archiveSize else {
             throw ZipError(
                 .archiveTooLarge(limit: limits.archiveSize),
                 "the archive would have \(archive.count) bytes, more than \(limits.archiveSize)")
         }
         return archive
+    }
+
+    /// Makes an archive of any entries, whatever their names, sizes and contents are, for test material that `read`
+    /// must refuse. `create` is for archives that are handed out.
+    ///
+    /// Every entry carries the date `modified`, in UTC and to two seconds.
+    ///
+    /// - Parameter isCompressed: whether libzip deflates the entries instead of storing them as they are.
+    /// - Throws: `ZipError.Code.creationFailed` when memory runs out or libzip refuses a name.
+    package static func createUnchecked(
+        _ entries: [(name: String, bytes: [UInt8])], modified: Date, isCompressed: Bool = false
+    ) throws(ZipError) -> [UInt8] {
+        var writer = try ArchiveWriter(modified: modified)
+        for entry in entries { try writer.add(entry.name, entry.bytes, isCompressed: isCompressed) }
+        return try writer.finish()
     }
 
     /// The end-of-central-directory record of an archive without entries: libzip deletes an archive that it

@@ -70,7 +70,7 @@ package struct ZipError: Error, Sendable {
     /// The same in words for a human, without a full stop.
     package let reason: String
 
-    init(_ code: Code, _ reason: String) {
+    package init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
     }

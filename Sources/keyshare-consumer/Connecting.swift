@@ -1,4 +1,4 @@
-import ProviderConnection
+import KeyShareClient
 
 extension ProviderClient {
     /// Runs `body` with a connection to the provider, which is closed behind it.

@@ -1,3 +1,4 @@
+import PKCS12Compatibility
 import CommandSupport
 import KeyShareConsumer
 import OpenSSL

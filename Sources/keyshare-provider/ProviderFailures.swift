@@ -1,3 +1,4 @@
+import TestCredentials
 import CommandSupport
 import KeyShareProvider
 

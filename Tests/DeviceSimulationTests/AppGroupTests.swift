@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import Glibc
 import OpenSSL
@@ -233,7 +234,7 @@ struct AppGroupTests {
         #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "ab"])
     }
 
-    @Test("Uninstalling takes an app's own files, and its group's with the last app; its key chain stays")
+    @Test("Uninstalling takes an app's own files, and its group's with the last app; its keychain stays")
     func uninstall() throws {
         try group.write([1], to: "file")
         let own = try device.container(of: .provider)

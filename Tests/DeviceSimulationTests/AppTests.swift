@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import OpenSSL
 import Testing
@@ -14,7 +15,7 @@ struct AppTests {
         device = try scratch.device()
     }
 
-    @Test("The provider's three members share a key-chain group and an application group")
+    @Test("The provider's three members share a keychain group and an application group")
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]
         #expect(members.map(\.kind) == App.Kind.allCases)

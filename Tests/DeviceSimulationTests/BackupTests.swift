@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import GRDB
 import OpenSSL
@@ -5,7 +6,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("A backup of the key chain")
+@Suite("A backup of the keychain")
 struct BackupTests {
     private let scratch: Scratch
     private let device: Device
@@ -197,7 +198,7 @@ struct BackupTests {
         }
     }
 
-    @Test("Of a key chain with an altered item is not made, and leaves no file")
+    @Test("Of a keychain with an altered item is not made, and leaves no file")
     func alteredSource() throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
         try queue.write { try $0.execute(sql: "UPDATE item SET account = 'x' WHERE account = 'dk'") }

@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import Glibc
 import OpenSSL
@@ -143,7 +144,7 @@ struct CrashTests {
         Set(((try? from.names()) ?? []) + ((try? to.names()) ?? []))
     }
 
-    @Test("A key-chain password is the last that was acknowledged or the one on its way, and opens")
+    @Test("A keychain password is the last that was acknowledged or the one on its way, and opens")
     func keychain() async throws {
         let keychain = try Keychain(device: device, app: .provider)
         for delay in Self.delays() {

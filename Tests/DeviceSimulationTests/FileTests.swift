@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import Glibc
 import OpenSSL

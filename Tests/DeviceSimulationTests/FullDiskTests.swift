@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import Glibc
 import OpenSSL
@@ -51,7 +52,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("The key chain stays as it was")
+    @Test("The keychain stays as it was")
     func keychain() async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String] in

@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import GRDB
 import Glibc
@@ -6,7 +7,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("The key chain's files")
+@Suite("The keychain's files")
 struct KeychainFileTests {
     private let scratch: Scratch
     private let device: Device
@@ -20,7 +21,7 @@ struct KeychainFileTests {
 
     private func provider() throws -> Keychain { try Keychain(device: device, app: .provider) }
 
-    /// What SQLite answers to `PRAGMA name` on the key chain's connection.
+    /// What SQLite answers to `PRAGMA name` on the keychain's connection.
     private func pragma(_ name: String, _ keychain: Keychain) throws -> String? {
         try keychain.store.queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
@@ -76,7 +77,7 @@ struct KeychainFileTests {
     }
 
     @Test(
-        "A master key that is missing, short, long, exposed or a link stops the key chain, and is not replaced"
+        "A master key that is missing, short, long, exposed or a link stops the keychain, and is not replaced"
     )
     func badMasterKey() throws {
         try provider().add(.sample("A"))
@@ -132,7 +133,7 @@ struct KeychainFileTests {
         #expect((error?.cause as? DeviceError)?.code == .exposedFile)
     }
 
-    @Test("Opening the key chain a second time leaves the first connection its locks")
+    @Test("Opening the keychain a second time leaves the first connection its locks")
     func locksSurvive() throws {
         let first = try provider()
         try first.add(.sample("A"))
@@ -170,7 +171,7 @@ struct KeychainFileTests {
         #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
     }
 
-    @Test("A key chain of a newer version is left alone")
+    @Test("A keychain of a newer version is left alone")
     func newerVersion() throws {
         try provider().store.queue.write {
             try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')")
@@ -198,7 +199,7 @@ struct KeychainFileTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("A key chain that cannot be written is called that, and is still read")
+    @Test("A keychain that cannot be written is called that, and is still read")
     func readOnly() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))

@@ -1,10 +1,11 @@
+import SecretMemory
 import Foundation
 import OpenSSL
 import Testing
 
 @testable import DeviceSimulation
 
-@Suite("Items of the key chain, by query")
+@Suite("Items of the keychain, by query")
 struct KeychainItemTests {
     private let scratch: Scratch
     private let device: Device

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("A key chain of which a part was lost")
+@Suite("A keychain of which a part was lost")
 struct KeychainLossTests {
     private let scratch: Scratch
     private let device: Device

@@ -1,10 +1,11 @@
+import SecretMemory
 import Foundation
 import OpenSSL
 import Testing
 
 @testable import DeviceSimulation
 
-@Suite("The key chain")
+@Suite("The keychain")
 struct KeychainTests {
     private let scratch: Scratch
     private let device: Device

@@ -1,3 +1,5 @@
+import SecretMemory
+import SharingChannels
 import Foundation
 import OpenSSL
 import TestSupport
@@ -5,7 +7,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("Several users of a key chain at once")
+@Suite("Several users of a keychain at once")
 struct RaceTests {
     private let scratch: Scratch
     private let device: Device
@@ -40,7 +42,7 @@ struct RaceTests {
         #expect(try keychain.changeCount() == 1)
     }
 
-    @Test("Eight writers never see the key chain busy, and lose nothing")
+    @Test("Eight writers never see the keychain busy, and lose nothing")
     func writers() async throws {
         _ = try await race { number, keychain in
             for round in 0..<20 {
@@ -88,7 +90,7 @@ struct RaceTests {
         }
     }
 
-    @Test("Eight processes never see the key chain busy, and lose nothing")
+    @Test("Eight processes never see the keychain busy, and lose nothing")
     func processes() async throws {
         await inProcesses { [folder = device.folder] number in
             await #expect(processExitsWith: .success) { [folder = folder as String, number = number as Int] in
@@ -168,26 +170,26 @@ struct RaceTests {
     }
 
     @Test(
-        "Eight processes that send on one road never see it busy, and what is received is whole",
-        arguments: RoadCandidate.ofFiles.indices)
-    func roads(index: Int) async throws {
+        "Eight processes that send on one channel never see it busy, and what is received is whole",
+        arguments: ChannelFactory.ofFiles.indices)
+    func channels(index: Int) async throws {
         let folder = device.folder
-        let ends = RoadEnds(device: device, sender: Pair.sender, receiver: Pair.receiver)
-        try RoadCandidate.ofFiles[index].prepare(ends)
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        try ChannelFactory.ofFiles[index].prepare(ends)
         await inProcesses { number in
             await #expect(processExitsWith: .success) {
                 [folder = folder as String, number = number as Int, index = index as Int] in
-                let ends = RoadEnds(
+                let ends = ChannelEndpoints(
                     device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-                let road = try RoadCandidate.ofFiles[index].make(ends)
+                let channel = try ChannelFactory.ofFiles[index].make(ends)
                 let now = Date(timeIntervalSince1970: 1_800_000_000)
                 for round in 0..<10 {
                     let account = "\(number) \(round)"
                     let secret = SecretBytes(utf8: String(repeating: account, count: 100))
-                    try await road.send(
+                    try await channel.send(
                         Credential(account: account, secret: secret, expires: now + 9), now: now)
                     let found = try #require(
-                        try await road.receive(by: Pair.receiver, now: now) { _ in true })
+                        try await channel.receive(by: Pair.receiver, now: now) { _ in true })
                     try #require(found.secret.plain == String(repeating: found.account, count: 100))
                 }
             }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("A damaged key chain that a backup replaces")
+@Suite("A damaged keychain that a backup replaces")
 struct RecoveryTests {
     private let scratch: Scratch
     private let device: Device

@@ -1,3 +1,5 @@
+import SecretMemory
+import SharingChannels
 import Foundation
 import OpenSSL
 import Testing
@@ -44,9 +46,9 @@ enum Effort {
     }
 }
 
-extension RoadCandidate {
-    /// The roads on which what is sent lies in files only.
-    static let ofFiles: [RoadCandidate] = [.keychain, .group, .database, .file]
+extension ChannelFactory {
+    /// The channels on which what is sent lies in files only.
+    static let ofFiles: [ChannelFactory] = [.keychain, .group, .database, .file]
 }
 
 extension NewIdentity {

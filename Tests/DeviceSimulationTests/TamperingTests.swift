@@ -1,3 +1,4 @@
+import SecretMemory
 import GRDB
 import OpenSSL
 import Testing

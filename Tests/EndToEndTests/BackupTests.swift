@@ -37,7 +37,7 @@ struct BackupCommandTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("Overwrites neither a file nor a key chain without --force")
+    @Test("Overwrites neither a file nor a keychain without --force")
     func force() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let bytes = try simulation.scratch.read("backup")
@@ -74,7 +74,7 @@ struct BackupCommandTests {
         }
     }
 
-    @Test("Recovers a device whose key chain is lost, once nobody serves from it, and says where the rest is")
+    @Test("Recovers a device whose keychain is lost, once nobody serves from it, and says where the rest is")
     func recovery() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let before = try await labels()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The provider's look at its own key chain")
+@Suite("The provider's look at its own keychain")
 struct CheckTests {
     private let simulation: Simulation
 
@@ -13,7 +13,7 @@ struct CheckTests {
 
     private var database: String { simulation.device + "/keychain/keychain.sqlite" }
 
-    /// Exchanges every occurrence of some bytes in the key chain's file.
+    /// Exchanges every occurrence of some bytes in the keychain's file.
     private func exchange(_ bytes: [UInt8], by other: [UInt8]) throws {
         var contents = Data(try Data(contentsOf: URL(fileURLWithPath: database)))
         var start = contents.startIndex
@@ -47,11 +47,11 @@ struct CheckTests {
         #expect(try run.errorCode() == "damaged")
         let problems = try #require(try run.json()["problems"] as? [[String: Any]])
         #expect(problems.map { $0["label"] as? String }.contains(other))
-        #expect(try await simulation.provider("check").errors.contains("clear empties the key chain"))
+        #expect(try await simulation.provider("check").errors.contains("clear empties the keychain"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
     }
 
-    @Test("says that a file is no key chain any more, and serve does not start on it")
+    @Test("says that a file is no keychain any more, and serve does not start on it")
     func broken() async throws {
         var contents = try Data(contentsOf: URL(fileURLWithPath: database))
         // Pages behind the first, so that the file opens and its structure is wrong.
@@ -63,7 +63,7 @@ struct CheckTests {
         }
     }
 
-    @Test("misses neither a lost key chain nor folders that others may enter, and makes and mends nothing")
+    @Test("misses neither a lost keychain nor folders that others may enter, and makes and mends nothing")
     func lost() async throws {
         let files = FileManager.default
         let folder = simulation.device + "/keychain"

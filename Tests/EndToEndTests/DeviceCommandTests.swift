@@ -74,7 +74,7 @@ struct DeviceCommandTests {
         #expect(try await simulation.device("sleep").status == 64)
     }
 
-    @Test("shows what each app sees in the key chain and what of it is open, and no secret")
+    @Test("shows what each app sees in the keychain and what of it is open, and no secret")
     func keychain() async throws {
         try await provision()
         #expect(try await keychain("consumer").isEmpty)
@@ -116,14 +116,14 @@ struct DeviceCommandTests {
         #expect(later.status == 0 && later.errors.hasPrefix("the pasteboard is empty"))
     }
 
-    private static let roads = [
-        "key-chain", "app-group", "database", "file", "loopback-http", "key-sharing-2025", "url-pasteboard",
+    private static let channels = [
+        "keychain", "app-group", "database", "file", "loopback-http", "key-sharing-2025", "url-pasteboard",
     ]
 
-    @Test("tries every road, and claims what was tried")
+    @Test("tries every channel, and claims what was tried")
     func channels() async throws {
         let channels = try await list("channels", "channels")
-        #expect(channels.map { $0["road"] as? String } == Self.roads)
+        #expect(channels.map { $0["channel"] as? String } == Self.channels)
         #expect(channels.allSatisfy { $0["works"] as? Bool == true && $0["isInPlainFile"] as? Bool == false })
         #expect(
             channels.map { $0["othersRead"] as? String } == [
@@ -137,18 +137,18 @@ struct DeviceCommandTests {
             ])
         #expect(channels.allSatisfy { ($0["handOverMilliseconds"] as? Double ?? 0) > 0 })
         let table = try await simulation.device("channels")
-        #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.roads.count + 1)
+        #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.channels.count + 1)
         #expect(try trials().isEmpty)
     }
 
-    /// What is left of the devices on which roads were tried.
+    /// What is left of the devices on which channels were tried.
     private func trials() throws -> [String] {
         let folder = simulation.device + "/trials"
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != ".lock" }
     }
 
-    /// Until a trial's key chain has its key.
+    /// Until a trial's keychain has its key.
     private func waitForTrial(of running: RunningCommand) async throws {
         try await running.wait {
             try trials().contains { name in
@@ -183,19 +183,19 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "is 74 where roads fail for want of a disk, after the table of all of them",
+        "is 74 where channels fail for want of a disk, after the table of all of them",
         .disabled(if: Sanitizers.areThreads, "the sanitizer does not start where no file can grow"))
     func fullDisk() async throws {
         let folder = simulation.device
         await #expect(processExitsWith: .success) { [folder = folder as String] in
-            // Enough for what a command says, and too little for a key chain.
+            // Enough for what a command says, and too little for a keychain.
             await FullDisk.whileFull(limit: 3_000) {
                 for arguments in [["channels", "--json"], ["channels", "--quiet"]] {
                     let run = try? await RunningCommand(
                         .device, arguments + ["--device", folder]
                     ).finish()
                     #expect(run?.status == 74, "\(run?.errors ?? "")\(run?.text ?? "")")
-                    #expect(run?.errors.contains("keyshare-device: key-chain: ") == true)
+                    #expect(run?.errors.contains("keyshare-device: keychain: ") == true)
                     guard arguments.contains("--json") else {
                         #expect(run?.text.contains("no: failed") == true)
                         continue
@@ -220,7 +220,7 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("says why a road is closed, for apps, entitlements and states of the user's choice")
+    @Test("says why a channel is closed, for apps, entitlements and states of the user's choice")
     func closedChannels() async throws {
         func reasons(_ arguments: String...) async throws -> [String?] {
             let run = try await simulation.device(["channels", "--json"] + arguments)
@@ -237,7 +237,7 @@ struct DeviceCommandTests {
             ])
         #expect(try await reasons("--to", "files").last == "not-permitted")
         let hint = try await simulation.device("channels", "--to", "consumer").errors
-        #expect(hint.contains("hint: apps of two teams can share none; take a road without a group"))
+        #expect(hint.contains("hint: apps of two teams can share none; take a channel without a group"))
         let broken = try simulation.write("{", as: "broken.plist")
         #expect(try await simulation.device("channels", "--sender-entitlements", broken).status == 5)
     }
@@ -253,14 +253,14 @@ struct DeviceCommandTests {
         return try simulation.write("<plist version=\"1.0\"><dict>\(lists)</dict></plist>", as: name)
     }
 
-    /// The roads through a group: why each is closed, and the hint.
-    private func groupRoads(_ arguments: String...) async throws -> [[String?]] {
+    /// The channels through a group: why each is closed, and the hint.
+    private func groupChannels(_ arguments: String...) async throws -> [[String?]] {
         let channels = try await simulation.device(["channels", "--json"] + arguments).json()["channels"]
         return try #require(channels as? [[String: Any]]).prefix(3)
             .map { [$0["reason"] as? String, $0["hint"] as? String] }
     }
 
-    @Test("opens no road through a group that no device's signatures give, whatever both apps name")
+    @Test("opens no channel through a group that no device's signatures give, whatever both apps name")
     func impossibleGroups() async throws {
         for plist in [
             try plist("token.plist", "com.apple.token"),
@@ -278,18 +278,18 @@ struct DeviceCommandTests {
     @Test("gives the receiver that nobody names the groups of the sender's own property list")
     func defaultReceiver() async throws {
         let own = try plist("own.plist", "PRVD000001.own", groups: ["group.own"])
-        #expect(try await groupRoads("--sender-entitlements", own).allSatisfy { $0 == [nil, nil] })
+        #expect(try await groupChannels("--sender-entitlements", own).allSatisfy { $0 == [nil, nil] })
     }
 
     @Test("says of a group that it was forgotten on the extension, also where the app has it by its own list")
     func forgottenOnExtension() async throws {
         let host = try plist("host.plist", "PRVD000001.own", groups: ["group.own"])
         let none = try plist("none.plist")
-        let said = try await groupRoads(
+        let said = try await groupChannels(
             "--sender-entitlements", host, "--to", "files", "--receiver-entitlements", none)
         #expect(said.allSatisfy { $0[0] == "missing-entitlement" })
         #expect(said.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
-        let back = try await groupRoads(
+        let back = try await groupChannels(
             "--receiver-entitlements", host, "--to", "provider", "--from", "files", "--sender-entitlements",
             none)
         #expect(back.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
@@ -325,7 +325,7 @@ struct DeviceCommandTests {
         #expect(try await keychain("provider").count > 1)
     }
 
-    @Test("erases a device whose path is too long for a socket, and one whose key chain does not open")
+    @Test("erases a device whose path is too long for a socket, and one whose keychain does not open")
     func resetOfBroken() async throws {
         let long = simulation.scratch.path(String(repeating: "x", count: 120))
         let provision = ["provision", "--key", "p256", "--generations", "1", "--types", "signature"]

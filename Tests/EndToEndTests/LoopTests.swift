@@ -99,7 +99,7 @@ struct LoopTests {
         #expect(try await simulation.held().isEmpty)
     }
 
-    @Test("gives the same key and certificate that the key chain holds")
+    @Test("gives the same key and certificate that the keychain holds")
     func exportUnderOwnPassword() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -142,7 +142,7 @@ struct LoopTests {
         #expect(try await simulation.consumer("show", "00000000000").status == 9)
     }
 
-    @Test("empties each key chain without touching the other")
+    @Test("empties each keychain without touching the other")
     func clear() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")

@@ -62,7 +62,7 @@ struct PKITests {
             ["provision", "--types", "signature", "--generations", "1", "--json"] + base
         ).json()
         let good = try #require((made["identities"] as? [[String: Any]])?.first?["serial"] as? String)
-        // Into a file: no key chain holds it, and its issuer knows it all the same.
+        // Into a file: no keychain holds it, and its issuer knows it all the same.
         let file = simulation.scratch.path("revoked.p12")
         let password = try simulation.write("password", as: "password")
         #expect(

@@ -15,7 +15,7 @@ struct ProvisionTests {
     func killed() async throws {
         let arguments = ["provision", "--key", "p256", "--count", "200", "--device", simulation.device]
         let running = try RunningCommand(.provider, arguments)
-        // Until the first of its transactions have reached the key chain. By the file: to ask a command takes
+        // Until the first of its transactions have reached the keychain. By the file: to ask a command takes
         // long enough for all to be made.
         let journal = simulation.device + "/keychain/keychain.sqlite-wal"
         try await running.wait {
@@ -132,7 +132,7 @@ struct ProvisionTests {
         #expect((written["date"] as? String)?.hasSuffix("-01-01T00:00:00Z") == true)
     }
 
-    @Test("makes no key chain in a folder that merge was pointed at by mistake")
+    @Test("makes no keychain in a folder that merge was pointed at by mistake")
     func mergeOfNoDevice() async throws {
         let folder = simulation.scratch.path("holiday")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

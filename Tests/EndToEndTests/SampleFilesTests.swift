@@ -5,7 +5,7 @@ import Testing
 @Suite("The public sample files")
 struct SampleFilesTests {
     @Test(
-        "pass from a provider's key chain to a consumer's, typed right",
+        "pass from a provider's keychain to a consumer's, typed right",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func roundTrip() async throws {
         let samples = Corpora.files(in: "purebred-samples")

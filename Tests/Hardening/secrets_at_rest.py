@@ -54,7 +54,7 @@ def canary(full):
             passwords.add(client.fetch(labels[number % len(labels)])[1])
             if number % 200 == 0:
                 look_at_processes()
-        # The consumer's command too, whose key chain gets what was fetched.
+        # The consumer's command too, whose keychain gets what was fetched.
         imported = device.run("keyshare-consumer", "import", labels[0], "--verbose", "--json")
         need(imported.returncode == 0, "the import failed")
         look("output", (imported.stdout + imported.stderr).encode())

@@ -1,4 +1,4 @@
-"""The key chain under kill, power cut, failing calls and many writers."""
+"""The keychain under kill, power cut, failing calls and many writers."""
 import mmap
 import os
 import random
@@ -110,7 +110,7 @@ def power_cut(full):
 
 
 def cut_once(scratch, paths, password, shim):
-    """Whether an acknowledged write was lost, or the key chain is damaged."""
+    """Whether an acknowledged write was lost, or the keychain is damaged."""
     rng = random.Random()
     acknowledged = []
     with tempfile.TemporaryDirectory(prefix="cut-", dir=scratch) as folder:
@@ -224,7 +224,7 @@ class Faults:
 
 def failing_calls(full):
     """Every k-th call on the device's files fails in turn: of a command that imports, of a provider that
-    starts, and of one that serves lists, files and passwords from a key chain that changes."""
+    starts, and of one that serves lists, files and passwords from a keychain that changes."""
     with Device() as device:
         faults = Faults(device)
         paths, password = files_of(device.scratch, device, 3)

@@ -1,8 +1,10 @@
+import KeyShareClient
+import KeyShareWire
+import SecretMemory
 import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
-import ProviderConnection
 import TestSupport
 import Testing
 import ZipBundles

@@ -1,8 +1,11 @@
+import KeyShareWire
+import KeyShareClient
+import KeyShareServer
+import SecretMemory
 import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
-import ProviderConnection
 import TestSupport
 import Testing
 

@@ -1,8 +1,11 @@
+import KeyShareClient
+import KeyShareServer
+import KeyShareWire
+import SecretMemory
 import Foundation
 import KeySharing
 import Logging
 import OpenSSL
-import ProviderConnection
 import Synchronization
 import TestSupport
 

@@ -1,3 +1,5 @@
+import KeySharing
+import SecretMemory
 import Foundation
 import OpenSSL
 

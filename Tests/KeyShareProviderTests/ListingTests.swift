@@ -1,7 +1,8 @@
+import CertificateReading
+import KeyShareWire
 import Foundation
 import KeySharing
 import OpenSSL
-import ProviderConnection
 import Testing
 
 @testable import KeyShareProvider

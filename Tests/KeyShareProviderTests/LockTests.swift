@@ -1,10 +1,13 @@
+import KeyShareClient
+import KeyShareServer
+import KeyShareWire
+@testable import TestCredentials
 import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
 import Logging
 import OpenSSL
-import ProviderConnection
 import TestSupport
 import Testing
 
@@ -132,7 +135,7 @@ struct LockTests {
         #expect(try provider.password(for: label) == password)
     }
 
-    @Test("lists on after its key chain was emptied before the first unlock, and has a new password after it")
+    @Test("lists on after its keychain was emptied before the first unlock, and has a new password after it")
     func emptiedWhileClosed() async throws {
         let (provider, label) = try await warmProvider()
         let password = try provider.password(for: label)

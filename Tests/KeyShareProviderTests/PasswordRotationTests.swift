@@ -1,3 +1,5 @@
+import SecretMemory
+@testable import TestCredentials
 import DeviceSimulation
 import Foundation
 import KeyShareProvider

@@ -1,15 +1,17 @@
+import KeyShareWire
+import SecretMemory
+@testable import TestCredentials
 import DeviceSimulation
 import Foundation
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
-import ProviderConnection
 import TestSupport
 import Testing
 
 @testable import KeyShareProvider
 
-@Suite("A provider over its key chain")
+@Suite("A provider over its keychain")
 struct ProviderTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -36,7 +38,7 @@ struct ProviderTests {
         try Provider(store, profile: .modern, now: { [now] in now }, putOnPasteboard: { _ in })
     }
 
-    @Test("exports an item whose key and certificate are those of the key chain, to the byte")
+    @Test("exports an item whose key and certificate are those of the keychain, to the byte")
     func exportIsFaithful() async throws {
         let made = try await provision()
         let provider = try provider()
@@ -50,7 +52,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("makes an export once, and a new one under a new state of the key chain")
+    @Test("makes an export once, and a new one under a new state of the keychain")
     func exportsAreCached() async throws {
         let made = try await provision()
         let provider = try provider()
@@ -124,7 +126,7 @@ struct ProviderTests {
         #expect(try store.servicePassword() != password)
     }
 
-    @Test("shows the consumer nothing of its key chain")
+    @Test("shows the consumer nothing of its keychain")
     func consumerSeesNothing() async throws {
         _ = try await provision()
         let consumer = try ConsumerStore(try Device(folder: scratch.path("device")))

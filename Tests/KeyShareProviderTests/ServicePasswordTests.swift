@@ -1,3 +1,4 @@
+import SecretMemory
 import OpenSSL
 import Testing
 

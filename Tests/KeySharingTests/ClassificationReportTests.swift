@@ -1,3 +1,4 @@
+import CertificateReading
 import OpenSSL
 import Testing
 

@@ -1,6 +1,6 @@
 package import DeviceSimulation
 
-/// Two apps of one team that share a key-chain group and an application group.
+/// Two apps of one team that share a keychain group and an application group.
 package enum Pair {
     package static let groups = Entitlements(
         keychainAccessGroups: ["TEAM000001.shared"], applicationGroups: ["group.example.shared"])

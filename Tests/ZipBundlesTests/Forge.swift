@@ -1,11 +1,12 @@
+import TestCredentials
 import CLibZip
 import Foundation
 import ZipBundles
 
 /// Archives as an attacker makes them: written by libzip, then patched.
-typealias Forge = ArchivePatch
+typealias Forge = MalformedArchive
 
-extension ArchivePatch {
+extension MalformedArchive {
     /// An entry with attributes that `ZipBundle` never writes.
     struct Entry {
         var name: String

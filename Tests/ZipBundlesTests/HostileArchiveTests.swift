@@ -1,3 +1,4 @@
+import TestCredentials
 import CLibZip
 import Foundation
 import Testing

@@ -39,7 +39,7 @@ for question in Question.allCases {
     print(cells([question.rawValue] + best.map { number($0 * 1e6, 1) } + [number(best[1] / best[0], 2)]))
 }
 
-/// What is asked of a key chain or a provider.
+/// What is asked of a keychain or a provider.
 enum Question: String, CaseIterable {
     case label = "an identity by its label"
     case opened = "an identity by its label, with its key"

@@ -189,7 +189,7 @@ extension AppGroup {
 
 extension Device {
     /// Takes an app and its extensions off the device: their own files go, and those of its groups that no
-    /// app among `remaining` is of. Its key-chain items stay, as they do on a device.
+    /// app among `remaining` is of. Its keychain items stay, as they do on a device.
     ///
     /// Its extensions are those whose names have its own and a dot in front, unless they are among `remaining`
     /// or such an app's.

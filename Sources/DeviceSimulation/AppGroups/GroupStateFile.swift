@@ -1,5 +1,6 @@
+package import SecretMemory
 package import Foundation
-package import OpenSSL
+internal import OpenSSL
 
 /// What a group's state file holds, or why it is as if it held nothing.
 package enum GroupState: Sendable {
@@ -20,7 +21,7 @@ package enum GroupState: Sendable {
         case missingField(String)
         /// It was altered, or sealed with another key.
         case damaged
-        /// The key chain does not give the key: the device is locked, say, or the app not entitled.
+        /// The keychain does not give the key: the device is locked, say, or the app not entitled.
         case noKey(KeychainError.Code)
         /// The file cannot be read.
         case unreadable(DeviceError.Code)
@@ -40,7 +41,7 @@ package enum GroupState: Sendable {
 }
 
 /// A file of an application group with secrets in it: named fields with an end, sealed with a key that lies
-/// in a key-chain group which the same apps share.
+/// in a keychain group which the same apps share.
 ///
 /// Whoever reads it must be able to go on without it, so reading never fails: what cannot be used counts as
 /// nothing, with the reason.

@@ -38,8 +38,8 @@ package struct App: Sendable, Hashable {
     /// The name by which the system knows the app: team, dot, bundle identifier.
     package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
 
-    /// The key-chain groups that the app sees: those of its entitlements, its own, and those of its
-    /// application groups. This is the order in which Apple's key chain takes them (`kSecAttrAccessGroup`).
+    /// The keychain groups that the app sees: those of its entitlements, its own, and those of its
+    /// application groups. This is the order in which Apple's keychain takes them (`kSecAttrAccessGroup`).
     ///
     /// A group that the entitlements name without the team in front is not among them: no provisioning
     /// profile lets an app use it. `com.apple.token` is, and has no team.
@@ -85,20 +85,20 @@ package struct App: Sendable, Hashable {
     }
 
     /// What to do about an application group that the app asks for and is not of; nil where nothing is known.
-    func hint(missingApplicationGroup group: String) -> String? {
+    package func hint(missingApplicationGroup group: String) -> String? {
         if entitlements.applicationGroups.contains(group), !applicationGroups.contains(group) {
             return "the name of an application group begins with group."
         }
         return forgottenHint(group, \.applicationGroups)
     }
 
-    /// The same for a key-chain group.
-    func hint(missingAccessGroup group: String) -> String? {
+    /// The same for a keychain group.
+    package func hint(missingAccessGroup group: String) -> String? {
         if group == Entitlements.tokenGroup, accessGroups.contains(group) {
             return "the system alone adds to \(group); take a group of the app's team"
         }
         if entitlements.keychainAccessGroups.contains(group), !accessGroups.contains(group) {
-            return "a key-chain group has the app's team identifier in front: \(teamIdentifier).\(group)"
+            return "a keychain group has the app's team identifier in front: \(teamIdentifier).\(group)"
         }
         return forgottenHint(group, \.keychainAccessGroups) ?? hint(missingApplicationGroup: group)
     }
@@ -110,8 +110,8 @@ package struct App: Sendable, Hashable {
         return "its app has this entitlement; an extension needs it in its own entitlements too"
     }
 
-    /// The provider: host app and extensions share one key-chain group and one application group. A second
-    /// key-chain group holds the authorities that its test credentials come from, which are never published.
+    /// The provider: host app and extensions share one keychain group and one application group. A second
+    /// keychain group holds the authorities that its test credentials come from, which are never published.
     package static let provider = App(
         bundleIdentifier: "red.hound.keyshare.provider", teamIdentifier: "PRVD000001",
         entitlements: Entitlements(
@@ -126,7 +126,7 @@ package struct App: Sendable, Hashable {
     /// The provider's extension that shows its part of the document picker.
     package static let providerInterface = provider.member(.fileProviderInterface, name: "interface")
 
-    /// The consumer: another team's app, with a key-chain group of its own.
+    /// The consumer: another team's app, with a keychain group of its own.
     package static let consumer = App(
         bundleIdentifier: "red.hound.keyshare.consumer", teamIdentifier: "CNSM000001",
         entitlements: Entitlements(keychainAccessGroups: ["CNSM000001.red.hound.keyshare.consumer"]))

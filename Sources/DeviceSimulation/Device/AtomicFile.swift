@@ -1,8 +1,9 @@
+package import SecretMemory
 private import Glibc
-package import OpenSSL
+internal import OpenSSL
 
 /// When a file was changed last, to the nanosecond, since 1970.
-typealias FileTime = (seconds: Int, nanoseconds: Int)
+package typealias FileTime = (seconds: Int, nanoseconds: Int)
 
 /// Files that are there whole or not at all, whatever happens while they are written.
 package enum AtomicFile {
@@ -23,7 +24,7 @@ package enum AtomicFile {
     }
 
     /// The same for bytes that come from another file, as whose last change theirs counts.
-    static func write(
+    package static func write(
         _ bytes: [UInt8], to path: String, changed: FileTime
     ) throws(DeviceError) {
         try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
@@ -44,7 +45,7 @@ package enum AtomicFile {
     /// The same for a file that `fill` makes: it gets the path of one that is empty, mode 0600, in the same folder.
     ///
     /// - Throws: what `fill` throws, and as above.
-    static func write(
+    package static func write(
         to path: String, replacing: Bool, fill: (String) throws -> Void
     ) throws {
         let (descriptor, temporary) = try makeTemporary(for: path)
@@ -80,7 +81,7 @@ package enum AtomicFile {
     /// Removes the file at `path`, and brings that to disk; silent when there is none.
     ///
     /// - Throws: `DeviceError`.
-    static func remove(_ path: String) throws(DeviceError) {
+    package static func remove(_ path: String) throws(DeviceError) {
         guard unsafe unlink(path) == 0 else {
             if errno == ENOENT { return }
             throw .inputOutput("cannot remove", path, errno: errno)
@@ -89,7 +90,7 @@ package enum AtomicFile {
     }
 
     /// Whether a file of this name is one that was to be given another when it is whole.
-    static func isTemporary(_ name: String) -> Bool {
+    package static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(".tmp") && UInt64(name.dropFirst().dropLast(4)) != nil
     }
 

@@ -1,10 +1,11 @@
+internal import SecretMemory
 private import Foundation
 private import Glibc
 private import OpenSSL
 
 // The device for a look at it, and what is wrong with its own files.
 extension Device {
-    /// What is wrong with the device's own folders and files but for the key chain's, a phrase each: folders that
+    /// What is wrong with the device's own folders and files but for the keychain's, a phrase each: folders that
     /// others may enter, a state or a key of the pasteboard that cannot be read. Nothing is changed.
     package func problems() -> [String] {
         var problems: [String] = []

@@ -1,4 +1,5 @@
-package import OpenSSL
+package import SecretMemory
+internal import OpenSSL
 
 // The URLs that apps were opened by: the last of each app, sealed, because a URL may hold what is good for
 // whoever has it.

@@ -1,3 +1,4 @@
+internal import LocalSockets
 private import Foundation
 private import Glibc
 private import OpenSSL
@@ -6,15 +7,15 @@ private import OpenSSL
 ///
 /// ```
 /// provider.sock                  the provider's socket
-/// keychain/keychain.sqlite       the key chain of all apps, sealed
+/// keychain/keychain.sqlite       the keychain of all apps, sealed
 /// keychain/master.key            what seals it, 32 bytes
-/// keychain/damaged-<number>      a key chain that a new one took the place of, as it was
+/// keychain/damaged-<number>      a keychain that a new one took the place of, as it was
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, sealed, and who read it
 /// public/                        files that every app may read
-/// trials/                        devices on which roads are being tried
+/// trials/                        devices on which channels are being tried
 /// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
@@ -22,9 +23,6 @@ private import OpenSSL
 package struct Device: Sendable, Hashable {
     /// The folder's absolute path, without symbolic links.
     package let folder: String
-
-    /// The longest path that the address of a UNIX-domain socket holds, in bytes (unix(7)).
-    package static let longestSocketPath = 107
 
     /// Opens the device in `folder`, and makes it, with the folders above it, on first use.
     ///
@@ -62,20 +60,20 @@ package struct Device: Sendable, Hashable {
     ///     it is needed.
     /// - Throws: `DeviceError`: `.socketPathTooLong` when neither path fits, or what stops the folder from
     ///   being made.
-    /// - Returns: a path of at most `longestSocketPath` bytes.
+    /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
         named name: String = providerSocket, runtimeDirectory: String?
     ) throws(DeviceError) -> String {
         let path = "\(folder)/\(name).sock"
-        if path.utf8.count <= Self.longestSocketPath { return path }
+        if path.utf8.count <= SocketPath.maximumLength { return path }
         guard
             let shortened = Self.shortenedSocketPath(
                 named: name, in: folder, runtimeDirectory: runtimeDirectory),
-            shortened.utf8.count <= Self.longestSocketPath
+            shortened.utf8.count <= SocketPath.maximumLength
         else {
             throw DeviceError(
                 .socketPathTooLong, path: path,
-                "the socket's path has \(path.utf8.count) bytes, more than \(Self.longestSocketPath)",
+                "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)",
                 hint: "give the device a shorter path, or set XDG_RUNTIME_DIR")
         }
         try Folder.make(Folder.parent(of: shortened))
@@ -94,8 +92,8 @@ package struct Device: Sendable, Hashable {
     }
 
     package static let providerSocket = "provider"
-    /// The socket of the road over a provider of its own.
-    package static let roadSocket = "road"
+    /// The socket of the channel over a provider of its own.
+    package static let channelSocket = "channel"
 
     /// The folder for an app's own files, made on first use.
     ///
@@ -117,7 +115,7 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
-    /// Whether there is a device with a key chain in `folder`.
+    /// Whether there is a device with a keychain in `folder`.
     package static func isThere(folder: String) -> Bool {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
@@ -142,22 +140,22 @@ package struct Device: Sendable, Hashable {
         try Folder.synchronize(folder)
     }
 
-    /// What a device consists of, besides sockets. The key chain last: it is what makes the folder a device.
+    /// What a device consists of, besides sockets. The keychain last: it is what makes the folder a device.
     static let names = [
         "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
         keychainName,
     ]
 
-    /// The folder of the key chain, there or not.
+    /// The folder of the keychain, there or not.
     var keychainPath: String { folder + "/" + Self.keychainName }
 
-    /// The folder of the key chain, made on first use.
+    /// The folder of the keychain, made on first use.
     func keychainFolder() throws(DeviceError) -> String {
         try subfolder(Self.keychainName)
     }
 
     /// The folder that every app may read and write, made on first use.
-    func publicFolder() throws(DeviceError) -> String {
+    package func publicFolder() throws(DeviceError) -> String {
         try subfolder("public")
     }
 

@@ -1,7 +1,8 @@
+internal import Diagnostics
 private import Glibc
 
 /// Why the simulated device's files could not be made, read or written.
-package struct DeviceError: CodedError {
+package struct DeviceError: Failure {
     /// What went wrong.
     package enum Code: Hashable, Sendable {
         /// A symbolic link stands where a folder or file of the device belongs.
@@ -28,7 +29,7 @@ package struct DeviceError: CodedError {
         case alreadyThere
         /// A file must not be written there.
         case unsuitablePath
-        /// The file is no backup of a key chain.
+        /// The file is no backup of a keychain.
         case noBackup
         /// The backup is another device's, and the key to it was not given.
         case foreignBackup

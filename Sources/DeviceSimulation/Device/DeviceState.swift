@@ -176,7 +176,7 @@ extension Device {
         try keep(status.changed(to: .new, isClosing: false))
     }
 
-    /// Takes the passcode away, and with it, for ever, the key chain's items that are kept only while there
+    /// Takes the passcode away, and with it, for ever, the keychain's items that are kept only while there
     /// is one. Without effect when there is none.
     ///
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked. `KeychainError` when the items

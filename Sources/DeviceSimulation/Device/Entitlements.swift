@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What an app may reach beyond its own: the entitlements that its signature carries.
 package struct Entitlements: Sendable, Hashable {
-    /// `keychain-access-groups`: key-chain groups, each with a team identifier in front. The first is where
+    /// `keychain-access-groups`: keychain groups, each with a team identifier in front. The first is where
     /// items go that name no group.
     package var keychainAccessGroups: [String]
     /// `com.apple.security.application-groups`: groups of apps that share a container.
@@ -14,7 +14,7 @@ package struct Entitlements: Sendable, Hashable {
         self.applicationGroups = applicationGroups
     }
 
-    /// The key-chain group of the keys that stay with their provider and are used through it.
+    /// The keychain group of the keys that stay with their provider and are used through it.
     package static let tokenGroup = "com.apple.token"
 
     /// Whether the app may use other apps' keys through the system's tokens.

@@ -2,7 +2,7 @@ private import Foundation
 private import Glibc
 
 /// Folders that belong to this user alone.
-enum Folder {
+package enum Folder {
     /// Makes sure that `path` is a folder of this user's that is closed to others, made with mode 0700 if it is
     /// not there. What its owner may do in one that is there stays.
     ///
@@ -11,7 +11,7 @@ enum Folder {
     /// - Parameter marker: the folder in it by which a folder that may be closed to others is known. One that
     ///   is open, holds things and has no such folder of this user's is left as it is and refused. Nil where
     ///   every folder may be closed.
-    static func make(
+    package static func make(
         _ path: String, withParents: Bool = false, marker: String? = nil
     ) throws(DeviceError) {
         let folder = withoutSlash(path)
@@ -37,7 +37,7 @@ enum Folder {
     /// Whether there is a folder of this user's at `path`; it stays as it is.
     ///
     /// - Throws: `DeviceError` where something else is.
-    static func isThere(_ path: String) throws(DeviceError) -> Bool {
+    package static func isThere(_ path: String) throws(DeviceError) -> Bool {
         let folder = withoutSlash(path)
         var status = stat()
         if unsafe lstat(folder, &status) != 0, errno == ENOENT { return false }
@@ -69,7 +69,7 @@ enum Folder {
     }
 
     /// Brings a folder's entries to disk: files that were made, renamed or removed in it.
-    static func synchronize(_ path: String) throws(DeviceError) {
+    package static func synchronize(_ path: String) throws(DeviceError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
         defer { close(descriptor) }
@@ -79,7 +79,7 @@ enum Folder {
     /// The names of what is in a folder, in their order.
     ///
     /// - Throws: `DeviceError` when it cannot be listed.
-    static func names(_ path: String) throws(DeviceError) -> [String] {
+    package static func names(_ path: String) throws(DeviceError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
         } catch {
@@ -89,13 +89,13 @@ enum Folder {
 
     /// Whether a file or folder of a folder of ours may be called `name`: it leads nowhere else, hides nothing
     /// and is no longer than a file system takes (`NAME_MAX`).
-    static func isPlainName(_ name: String) -> Bool {
+    package static func isPlainName(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
             && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
     }
 
     /// The path of the folder that holds `path`.
-    static func parent(of path: String) -> String {
+    package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -1,8 +1,9 @@
+package import SecretMemory
 private import Glibc
 internal import OpenSSL
 
 /// An open file of the device: no link, this user's, closed to others.
-struct PrivateFile: ~Copyable {
+package struct PrivateFile: ~Copyable {
     private let descriptor: CInt
     private let path: String
 
@@ -19,7 +20,7 @@ struct PrivateFile: ~Copyable {
     ///
     /// - Parameter isWritable: whether it is to be wiped.
     /// - Throws: `DeviceError` when it is a link or no file, another user's, open to others, or cannot be opened.
-    static func open(_ path: String, isWritable: Bool = false) throws(DeviceError) -> PrivateFile? {
+    package static func open(_ path: String, isWritable: Bool = false) throws(DeviceError) -> PrivateFile? {
         // Not to wait for whoever writes to a pipe of that name.
         let flags = (isWritable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let descriptor = unsafe Glibc.open(path, flags)
@@ -47,14 +48,14 @@ struct PrivateFile: ~Copyable {
     /// The file's first bytes, `limit` at most.
     ///
     /// - Throws: `DeviceError` when they cannot be read.
-    func readSecret(atMost limit: Int) throws(DeviceError) -> SecretBytes {
+    package func readSecret(atMost limit: Int) throws(DeviceError) -> SecretBytes {
         unsafe try SecretBytes(capacity: limit) { buffer throws(DeviceError) in try unsafe fill(buffer) }
     }
 
     /// The same of a file that holds no secret, or a sealed one.
     ///
     /// - Throws: `DeviceError` when they cannot be read.
-    func read(atMost limit: Int) throws(DeviceError) -> [UInt8] {
+    package func read(atMost limit: Int) throws(DeviceError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(min(Int(try status().st_size), limit), 0))
         // By a result: the standard library's closure passes any error on as an untyped one.
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -69,7 +70,7 @@ struct PrivateFile: ~Copyable {
     /// program can tell a disk where to write.
     ///
     /// - Throws: `DeviceError` when they do not reach the disk.
-    func wipe() throws(DeviceError) {
+    package func wipe() throws(DeviceError) {
         let zeroes = [UInt8](repeating: 0, count: 1 << 16)
         var rest = Int(try status().st_size)
         var offset = 0
@@ -86,7 +87,7 @@ struct PrivateFile: ~Copyable {
     /// When the file was changed last.
     ///
     /// - Throws: `DeviceError` when that cannot be told.
-    func changed() throws(DeviceError) -> FileTime {
+    package func changed() throws(DeviceError) -> FileTime {
         let time = try status().st_mtim
         return (time.tv_sec, time.tv_nsec)
     }

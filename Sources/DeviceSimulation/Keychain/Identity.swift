@@ -1,7 +1,8 @@
+package import SecretMemory
 package import struct Foundation.Date
-package import OpenSSL
+internal import OpenSSL
 
-/// An identity to add to the key chain.
+/// An identity to add to the keychain.
 package struct NewIdentity: Sendable {
     /// Names the identity within its group: the upper-case hex SHA-256 of the certificate.
     package var label: String
@@ -43,7 +44,7 @@ package enum AddedIdentity: Sendable, Hashable {
 
 /// What a list shows of an identity, without its certificate and its key.
 package struct IdentityAttributes: Sendable, Hashable, Identifiable {
-    /// Names the item within the key chain for ever; later items have greater ids.
+    /// Names the item within the keychain for ever; later items have greater ids.
     package let id: Int64
     /// Names the identity within its group.
     package let label: String
@@ -57,7 +58,7 @@ package struct IdentityAttributes: Sendable, Hashable, Identifiable {
     package let notBefore: Date
 }
 
-/// An identity of the key chain, without its key.
+/// An identity of the keychain, without its key.
 ///
 /// That neither attributes nor certificate were altered shows when the key is opened.
 package struct IdentityRecord: Sendable, Hashable, Identifiable {
@@ -72,7 +73,7 @@ package struct IdentityRecord: Sendable, Hashable, Identifiable {
     package var label: String { attributes.label }
 }
 
-/// An identity of the key chain with its key; nothing of it was altered since it was added.
+/// An identity of the keychain with its key; nothing of it was altered since it was added.
 package struct OpenedIdentity: Sendable {
     /// The attributes and the certificate, as they were sealed with the key.
     package let record: IdentityRecord

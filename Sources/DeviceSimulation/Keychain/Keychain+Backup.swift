@@ -1,6 +1,7 @@
+package import SecretMemory
 internal import GRDB
 private import Glibc
-package import OpenSSL
+internal import OpenSSL
 
 /// What came of bringing items to a device.
 package struct KeychainRestoration: Sendable, Hashable {
@@ -11,13 +12,13 @@ package struct KeychainRestoration: Sendable, Hashable {
 }
 
 extension Device {
-    /// Brings the key chain of `source` to this device, as restoring an encrypted backup to a new phone does:
+    /// Brings the keychain of `source` to this device, as restoring an encrypted backup to a new phone does:
     /// everything but what stays on its own device. Items that are here already stay as they are.
     ///
     /// All or nothing: interrupted, this device is as it was.
     ///
-    /// - Throws: `DeviceError`: `.locked` unless both devices are unlocked. `KeychainError` when either key
-    ///   chain fails, or an item of the source was altered.
+    /// - Throws: `DeviceError`: `.locked` unless both devices are unlocked. `KeychainError` when either keychain
+    ///    fails, or an item of the source was altered.
     @discardableResult
     package func restoreKeychain(from source: Device) throws -> KeychainRestoration {
         for device in [self, source] {
@@ -36,7 +37,7 @@ extension Device {
         }
     }
 
-    /// Writes the key chain as it is at this moment to a new file, mode 0600, whatever else reads and writes it
+    /// Writes the keychain as it is at this moment to a new file, mode 0600, whatever else reads and writes it
     /// meanwhile.
     ///
     /// Every item is opened on the way, so that what was altered is noticed now and not when it is needed. Items
@@ -53,7 +54,7 @@ extension Device {
     ///   - replacing: whether files that are there go.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.unsuitablePath`, with nothing written,
     ///   where the two are one file, one is in the device's folder, or something else than a file is there;
-    ///   `.alreadyThere`, or what stops the files. `KeychainError` when the key chain fails or an item was altered.
+    ///   `.alreadyThere`, or what stops the files. `KeychainError` when the keychain fails or an item was altered.
     /// - Returns: how many items there are, and the key to those that may leave the device.
     package func backUpKeychain(
         to path: String, keyPath: String? = nil, groups: [String]? = nil, replacing: Bool = false
@@ -114,7 +115,7 @@ extension Device {
     ///   - check: looks at each identity that comes, and throws where it must not.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the
     ///   key is missing or wrong, or no item can come; `.alreadyThere`. `KeychainError` when an item was altered,
-    ///   or the key chain fails; what `check` throws.
+    ///   or the keychain fails; what `check` throws.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
         check: (OpenedIdentity) throws -> Void = { _ in }
@@ -139,7 +140,7 @@ extension Device {
                     let removed = try KeychainRecord.deleteAll(in: target, groups: groups)
                     guard removed.isEmpty || replacing else {
                         throw DeviceError(
-                            .alreadyThere, path: folder, "the key chain is not empty",
+                            .alreadyThere, path: folder, "the keychain is not empty",
                             hint: "--force puts the backup's items in place of those that are there")
                     }
                     result = try store.bring(rows, to: target) { row in

@@ -1,5 +1,6 @@
+package import SecretMemory
 internal import GRDB
-package import OpenSSL
+internal import OpenSSL
 
 extension Keychain {
     /// The password of `account` at `service`; nil when the app sees none.
@@ -122,7 +123,7 @@ extension Keychain {
             id: try KeychainRecord.reserveIDs(1, in: database), itemClass: ItemClass.genericPassword.rawValue,
             accessGroup: group, accessible: accessibility.rawValue, service: service, account: account)
         guard try record.insert(password, into: database, key: store.key) else {
-            throw KeychainError(.duplicateItem, "the key chain already holds this password")
+            throw KeychainError(.duplicateItem, "the keychain already holds this password")
         }
         try KeychainRecord.countChange(of: [group], in: database)
     }

@@ -1,6 +1,7 @@
+package import SecretMemory
 private import Foundation
 internal import GRDB
-package import OpenSSL
+internal import OpenSSL
 
 extension Keychain {
     /// Adds one identity.
@@ -44,7 +45,7 @@ extension Keychain {
                     results.append(
                         .failure(
                             KeychainError(
-                                .duplicateItem, "the key chain already holds the identity \(identity.label)"))
+                                .duplicateItem, "the keychain already holds the identity \(identity.label)"))
                     )
                     continue
                 }
@@ -82,7 +83,7 @@ extension Keychain {
 
     /// The identities that the app sees, in the order they were added, from behind the item `id` on.
     ///
-    /// Costs what the stretch costs, not what the key chain holds. An empty answer is the end.
+    /// Costs what the stretch costs, not what the keychain holds. An empty answer is the end.
     ///
     /// - Throws: `KeychainError`.
     package func identities(
@@ -165,7 +166,7 @@ extension Keychain {
 
 extension Keychain {
     private static func notFound(_ label: String) -> KeychainError {
-        KeychainError(.itemNotFound, "the key chain holds no identity \(label)")
+        KeychainError(.itemNotFound, "the keychain holds no identity \(label)")
     }
 
     private func record(_ identity: NewIdentity, id: Int64) throws(KeychainError) -> KeychainRecord {

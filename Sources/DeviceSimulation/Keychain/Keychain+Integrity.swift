@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Something that is wrong with the key chain's file.
+/// Something that is wrong with the keychain's file.
 package enum KeychainProblem: Sendable, Hashable {
     /// SQLite finds the file's structure at fault, in its own words.
     case structure(String)
@@ -9,7 +9,7 @@ package enum KeychainProblem: Sendable, Hashable {
 }
 
 extension Keychain {
-    /// Looks for damage in the structure of the key chain's file (`PRAGMA quick_check`), and for tables, indexes
+    /// Looks for damage in the structure of the keychain's file (`PRAGMA quick_check`), and for tables, indexes
     /// and triggers that are not those this program makes.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
@@ -23,7 +23,7 @@ extension Keychain {
 
     /// Looks for damage in the structure, and opens every item of the device, other apps' included, to see
     /// that none was altered. Nothing of what is opened leaves this call. That an item was deleted behind the
-    /// key chain's back leaves no trace.
+    /// keychain's back leaves no trace.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
     /// - Returns: nothing when all is well.

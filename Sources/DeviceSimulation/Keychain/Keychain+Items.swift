@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import Foundation
 internal import GRDB
 internal import OpenSSL
@@ -117,7 +118,7 @@ extension Keychain {
 
 extension Keychain {
     private static func nothingFound(_ query: KeychainQuery) -> KeychainError {
-        KeychainError(.itemNotFound, "the key chain holds no such item of class \(query.itemClass.rawValue)")
+        KeychainError(.itemNotFound, "the keychain holds no such item of class \(query.itemClass.rawValue)")
     }
 
     private static func check(_ record: KeychainRecord, secret: SecretBytes) throws(KeychainError) {
@@ -128,7 +129,7 @@ extension Keychain {
 
     private func insert(_ record: KeychainRecord, _ secret: SecretBytes, in database: Database) throws {
         guard try record.insert(secret, into: database, key: store.key) else {
-            throw KeychainError(.duplicateItem, "the key chain already holds such an item")
+            throw KeychainError(.duplicateItem, "the keychain already holds such an item")
         }
     }
 
@@ -177,7 +178,7 @@ extension Keychain {
 extension KeychainItem {
     fileprivate init(_ record: KeychainRecord, data: SecretBytes?) throws(KeychainError) {
         guard let itemClass = ItemClass(rawValue: record.itemClass) else {
-            throw KeychainError(.decode, "item \(record.id) of the key chain is of no known class")
+            throw KeychainError(.decode, "item \(record.id) of the keychain is of no known class")
         }
         self.init(
             reference: record.id, itemClass: itemClass,

@@ -1,25 +1,26 @@
+package import SecretMemory
 private import Foundation
 internal import GRDB
 private import Glibc
-package import OpenSSL
+internal import OpenSSL
 
-/// What came of putting a new key chain in place of a damaged one.
+/// What came of putting a new keychain in place of a damaged one.
 package struct KeychainRecovery: Sendable {
     /// What came from the backup; nothing where there was none.
     package let restoration: KeychainRestoration
-    /// How many items of other apps still opened, and are in the new key chain.
+    /// How many items of other apps still opened, and are in the new keychain.
     package let saved: Int
     /// The folder that the damaged files are in now.
     package let folder: String
 }
 
 extension Device {
-    /// Puts a new key chain in place of one that is damaged: with a backup's items, and those of other groups that
-    /// still open. Nobody else may be using the key chain.
+    /// Puts a new keychain in place of one that is damaged: with a backup's items, and those of other groups that
+    /// still open. Nobody else may be using the keychain.
     ///
     /// The damaged files are kept, in a folder beside the new ones. The master key stays where it can be read: a
-    /// backup of this device opens with no other. Where this fails, the damaged key chain is as it was; where it
-    /// is interrupted, the key chain is damaged still, and nothing is lost.
+    /// backup of this device opens with no other. Where this fails, the damaged keychain is as it was; where it
+    /// is interrupted, the keychain is damaged still, and nothing is lost.
     ///
     /// - Parameters:
     ///   - path: a file that `backUpKeychain` wrote; nil where the groups are to be empty.

@@ -1,7 +1,8 @@
+internal import SecretMemory
 internal import GRDB
 internal import OpenSSL
 
-/// The key chain of the device, as one app sees it.
+/// The keychain of the device, as one app sees it.
 ///
 /// An app sees the items of its own access groups and never another's: a search that names no group covers
 /// all of the app's, and naming a group without the entitlement is an error, never an empty answer. Calls
@@ -17,7 +18,7 @@ package struct Keychain: Sendable {
     let store: KeychainStore
     private let device: Device
 
-    /// Opens the key chain of `device` for `app`, and makes it on first use.
+    /// Opens the keychain of `device` for `app`, and makes it on first use.
     ///
     /// - Throws: `KeychainError`; its cause is a `DeviceError` where a file or folder is the trouble.
     package init(device: Device, app: App) throws(KeychainError) {
@@ -34,7 +35,7 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Opens the key chain of `device` for a look at it: nothing is made, mended or brought up to date. Nil where
+    /// Opens the keychain of `device` for a look at it: nothing is made, mended or brought up to date. Nil where
     /// there never was one.
     ///
     /// - Throws: `KeychainError`; its cause is a `DeviceError` where a file or folder is the trouble.
@@ -63,7 +64,7 @@ package struct Keychain: Sendable {
     /// A number that grows with every committed change of the app's groups, or of `accessGroup` alone, made
     /// by any process.
     ///
-    /// Whoever keeps what the key chain holds in memory compares it before use.
+    /// Whoever keeps what the keychain holds in memory compares it before use.
     ///
     /// - Throws: `KeychainError`.
     package func changeCount(accessGroup: String? = nil) throws(KeychainError) -> Int64 {
@@ -121,7 +122,7 @@ extension Keychain {
         guard groups.contains(accessGroup) else {
             throw KeychainError(
                 .missingEntitlement,
-                "\(app.bundleIdentifier) is not entitled to the key-chain group \(accessGroup)",
+                "\(app.bundleIdentifier) is not entitled to the keychain group \(accessGroup)",
                 hint: app.hint(missingAccessGroup: accessGroup))
         }
         return accessGroup
@@ -138,7 +139,7 @@ extension Keychain {
 
     /// Refuses to touch a secret that the device's state keeps closed.
     ///
-    /// Whoever keeps a secret of the key chain in memory asks this before handing it on.
+    /// Whoever keeps a secret of the keychain in memory asks this before handing it on.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed`, with a hint at what opens it.
     package static func check(

@@ -1,9 +1,10 @@
+internal import SecretMemory
 internal import Foundation
 internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// A backup's file: a database of one table of items, as the key chain has it, and the key to them.
+/// A backup's file: a database of one table of items, as the keychain has it, and the key to them.
 struct KeychainBackup {
     let queue: DatabaseQueue
     private let master: SealingKey
@@ -15,12 +16,12 @@ struct KeychainBackup {
     private static let applicationID = 0x4B53_424B
     private static let version = 2
     /// What the backup's key is bound to under the master key.
-    private static let keyPlace = Array("keyshare key chain backup 1".utf8)
+    private static let keyPlace = Array("keyshare keychain backup 1".utf8)
 
     /// What the seal of the whole is bound to: every item's own seal, in their order. Each item's seal is bound to
     /// the item, so that this shows one that is missing, added, or of another backup.
     private static func contents(_ database: Database) throws -> [UInt8] {
-        var bytes = Array("keyshare key chain backup 2 contents".utf8)
+        var bytes = Array("keyshare keychain backup 2 contents".utf8)
         let seals = try Data.fetchCursor(database, sql: "SELECT sealed FROM item ORDER BY id")
         while let seal = try seals.next() { bytes += Digest.sha256(seal) }
         return Digest.sha256(bytes)
@@ -34,7 +35,7 @@ struct KeychainBackup {
     /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup`, and what stops the file from being read.
     init(_ path: String, master: SealingKey, key given: SecretBytes?) throws {
         func isNoBackup(_ reason: String) -> DeviceError {
-            DeviceError(.noBackup, path: path, "\(path) is no backup of a key chain: \(reason)")
+            DeviceError(.noBackup, path: path, "\(path) is no backup of a keychain: \(reason)")
         }
         // A missing file is no damaged one; and to open a pipe would be to wait for who writes to it.
         var status = stat()
@@ -140,7 +141,7 @@ struct KeychainBackup {
                     guard
                         try record.insert(
                             secret, into: database, key: isThisDeviceOnly ? store.key : sealing)
-                    else { throw KeychainError(.internalError, "an item is in the key chain twice") }
+                    else { throw KeychainError(.internalError, "an item is in the keychain twice") }
                     count += 1
                 }
                 let sealed = try store.key.seal(key, associatedData: keyPlace)

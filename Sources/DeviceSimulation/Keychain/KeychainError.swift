@@ -1,8 +1,9 @@
+internal import Diagnostics
 internal import GRDB
 
-/// Why the key chain did not do what it was asked for.
-package struct KeychainError: CodedError {
-    /// The status that Apple's key chain gives for the same trouble (`SecBase.h`).
+/// Why the keychain did not do what it was asked for.
+package struct KeychainError: Failure {
+    /// The status that Apple's keychain gives for the same trouble (`SecBase.h`).
     package enum Code: Int32, Sendable, Hashable, CaseIterable {
         /// `errSecDiskFull`
         case diskFull = -34
@@ -10,7 +11,7 @@ package struct KeychainError: CodedError {
         case io = -36
         /// `errSecParam`: an argument that no item can have.
         case param = -50
-        /// `errSecNotAvailable`: others kept the key chain busy for too long.
+        /// `errSecNotAvailable`: others kept the keychain busy for too long.
         case notAvailable = -25291
         /// `errSecReadOnly`
         case readOnly = -25292
@@ -28,7 +29,7 @@ package struct KeychainError: CodedError {
         case decode = -26275
         /// `errSecInternalError`: a fault of the program.
         case internalError = -26276
-        /// `errSecIncompatibleVersion`: a newer version made the key chain.
+        /// `errSecIncompatibleVersion`: a newer version made the keychain.
         case incompatibleVersion = -67704
         /// `errSecMissingEntitlement`
         case missingEntitlement = -34018
@@ -73,7 +74,7 @@ package struct KeychainError: CodedError {
         self.cause = cause
     }
 
-    /// What `error`, from below, means for a key chain.
+    /// What `error`, from below, means for a keychain.
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self = error
@@ -83,10 +84,10 @@ package struct KeychainError: CodedError {
         }
     }
 
-    /// The file system has no room for what the key chain needs, be it for reading.
+    /// The file system has no room for what the keychain needs, be it for reading.
     static func noSpace(_ cause: any Error) -> KeychainError {
         KeychainError(
-            .diskFull, "there is no space left on the key chain's file system",
+            .diskFull, "there is no space left on the keychain's file system",
             hint: "make room there; reading needs some too", cause: cause)
     }
 
@@ -96,16 +97,16 @@ package struct KeychainError: CodedError {
         switch error.resultCode {
         case .SQLITE_FULL: self = .noSpace(error)
         case .SQLITE_READONLY, .SQLITE_PERM:
-            self.init(.readOnly, "the key chain cannot be written: \(words)", cause: error)
+            self.init(.readOnly, "the keychain cannot be written: \(words)", cause: error)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_NOLFS:
-            self.init(.io, "the key chain's file fails: \(words)", cause: error)
+            self.init(.io, "the keychain's file fails: \(words)", cause: error)
         // SQLITE_ERROR is for a statement that does not fit the tables, and ours fit those that we make.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA, .SQLITE_ERROR:
-            self.init(.invalidKeychain, "the key chain's file is damaged: \(words)", cause: error)
+            self.init(.invalidKeychain, "the keychain's file is damaged: \(words)", cause: error)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
-            self.init(.notAvailable, "the key chain is busy: \(words)", cause: error)
+            self.init(.notAvailable, "the keychain is busy: \(words)", cause: error)
         case .SQLITE_TOOBIG: self.init(.dataTooLarge, "the item is too large", cause: error)
-        default: self.init(.internalError, "the key chain's database says: \(words)", cause: error)
+        default: self.init(.internalError, "the keychain's database says: \(words)", cause: error)
         }
     }
 }

@@ -1,15 +1,16 @@
+internal import SecretMemory
 private import Foundation
 private import Glibc
 internal import OpenSSL
 
-/// The files behind the key chain: the database, the key to it, and the lock of whoever opens them.
+/// The files behind the keychain: the database, the key to it, and the lock of whoever opens them.
 struct KeychainFiles {
     let folder: String
 
     var database: String { folder + "/keychain.sqlite" }
     var masterKey: String { folder + "/master.key" }
 
-    /// Lets one process at a time open the key chain; nil where nobody can write, and so none is needed.
+    /// Lets one process at a time open the keychain; nil where nobody can write, and so none is needed.
     ///
     /// - Throws: `DeviceError` when the lock cannot be had.
     func opening() throws(DeviceError) -> FileLock? {
@@ -31,7 +32,7 @@ struct KeychainFiles {
     func readMasterKey() throws -> SecretBytes? {
         guard let key = try MasterKey.read(masterKey) else { return nil }
         guard key.count == SealingKey.byteCount else {
-            throw KeychainError(.invalidKeychain, "the key chain's master key is not of 32 bytes")
+            throw KeychainError(.invalidKeychain, "the keychain's master key is not of 32 bytes")
         }
         return key
     }

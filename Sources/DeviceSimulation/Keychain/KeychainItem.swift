@@ -1,4 +1,5 @@
-package import OpenSSL
+package import SecretMemory
+internal import OpenSSL
 
 /// A server as an internet password names it: what stands in a URL before the query.
 package struct InternetServer: Sendable, Hashable, CustomStringConvertible {
@@ -44,7 +45,7 @@ package struct KeychainAttributes: Sendable, Hashable {
     }
 }
 
-/// An item to add to the key chain. Identities, which have a date as well, are added as `NewIdentity`.
+/// An item to add to the keychain. Identities, which have a date as well, are added as `NewIdentity`.
 package struct NewItem: Sendable {
     let itemClass: ItemClass
     let attributes: KeychainAttributes
@@ -99,7 +100,7 @@ package struct NewItem: Sendable {
     }
 }
 
-/// Which items of the key chain are meant: those that have everything that is named here.
+/// Which items of the keychain are meant: those that have everything that is named here.
 package struct KeychainQuery: Sendable, Hashable {
     /// Of what class.
     package var itemClass: ItemClass

@@ -1,8 +1,9 @@
+internal import SecretMemory
 internal import Foundation
 internal import GRDB
 internal import OpenSSL
 
-/// A row of the key chain: attributes that can be searched, and the secret, sealed and bound to all of them.
+/// A row of the keychain: attributes that can be searched, and the secret, sealed and bound to all of them.
 ///
 /// A row whose id, class, group, accessibility or any attribute was altered does not open.
 struct KeychainRecord {
@@ -118,7 +119,7 @@ extension KeychainRecord {
     /// - Throws: `KeychainError.Code.decode` when it names none.
     static func accessibility(_ accessible: String, id: Int64) throws(KeychainError) -> Accessibility {
         guard let accessibility = Accessibility(rawValue: accessible) else {
-            throw KeychainError(.decode, "item \(id) of the key chain has no known accessibility")
+            throw KeychainError(.decode, "item \(id) of the keychain has no known accessibility")
         }
         return accessibility
     }
@@ -133,7 +134,7 @@ extension KeychainRecord {
 
     private static func undecodable(_ row: Row) -> KeychainError {
         let id = Int64.fromDatabaseValue(row[0]).map { "item \($0)" } ?? "an item"
-        return KeychainError(.decode, "\(id) of the key chain was altered or moved, and does not open")
+        return KeychainError(.decode, "\(id) of the keychain was altered or moved, and does not open")
     }
 
     /// Adds the row with `secret` sealed into it.
@@ -172,7 +173,7 @@ extension KeychainRecord {
             database,
             sql: "UPDATE sequence SET last = last + ? WHERE name = 'item' RETURNING last",
             arguments: [count])
-        guard let last else { throw KeychainError(.invalidKeychain, "the key chain has no sequence of ids") }
+        guard let last else { throw KeychainError(.invalidKeychain, "the keychain has no sequence of ids") }
         return last - Int64(count) + 1
     }
 

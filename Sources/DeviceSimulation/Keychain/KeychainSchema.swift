@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The tables of the key chain, as each version of this program made them, and how a database departs from it.
+/// The tables of the keychain, as each version of this program made them, and how a database departs from it.
 enum KeychainSchema {
     /// Brings a database up to date.
     static var migrator: DatabaseMigrator {
@@ -23,8 +23,8 @@ enum KeychainSchema {
         let migrator = migrator
         guard try !migrator.hasBeenSuperseded(database) else {
             throw KeychainError(
-                .incompatibleVersion, "the key chain was made by a newer version",
-                hint: "use that version; nothing is wrong with the key chain")
+                .incompatibleVersion, "the keychain was made by a newer version",
+                hint: "use that version; nothing is wrong with the keychain")
         }
         return try migrator.appliedIdentifiers(database).contains(first)
     }

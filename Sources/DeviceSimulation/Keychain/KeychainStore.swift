@@ -1,8 +1,9 @@
+internal import SecretMemory
 internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// The database behind the key chain: one connection of one process, and the key that seals its records.
+/// The database behind the keychain: one connection of one process, and the key that seals its records.
 struct KeychainStore: Sendable {
     let queue: DatabaseQueue
     let key: SealingKey
@@ -11,7 +12,7 @@ struct KeychainStore: Sendable {
     /// this is only reached when one hangs.
     private static let patience = 60.0
 
-    /// Opens the key chain of `device` and makes it on first use.
+    /// Opens the keychain of `device` and makes it on first use.
     ///
     /// - Throws: `KeychainError.Code.invalidKeychain` where either the database or the key to it is lost.
     init(device: Device, newMasterKey: () -> SecretBytes) throws {
@@ -22,7 +23,7 @@ struct KeychainStore: Sendable {
     /// changing to WAL and migrating are what SQLite's own waiting does not cover.
     ///
     /// The key gets its name last, once there is a database with every table: a key is the sign that there was
-    /// a key chain, and whoever dies before leaves nothing that the next one does not go on with.
+    /// a keychain, and whoever dies before leaves nothing that the next one does not go on with.
     init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
         let opening = try files.opening()
         defer { withExtendedLifetime(opening) {} }
@@ -44,7 +45,7 @@ struct KeychainStore: Sendable {
         key = try SealingKey(kept)
     }
 
-    /// Opens the key chain of `device` for a look at it: nothing is made, mended or brought up to date.
+    /// Opens the keychain of `device` for a look at it: nothing is made, mended or brought up to date.
     ///
     /// - Throws: as when it is opened for use.
     /// - Returns: nil where there never was one.
@@ -71,17 +72,17 @@ struct KeychainStore: Sendable {
     }
 
     private static let missingMasterKey = KeychainError(
-        .invalidKeychain, "the key chain's master key is missing")
+        .invalidKeychain, "the keychain's master key is missing")
 
     private static func requireDatabase(_ size: Int?) throws(KeychainError) {
-        guard let size else { throw KeychainError(.invalidKeychain, "the key chain's database is missing") }
-        guard size > 0 else { throw KeychainError(.invalidKeychain, "the key chain's database is empty") }
+        guard let size else { throw KeychainError(.invalidKeychain, "the keychain's database is missing") }
+        guard size > 0 else { throw KeychainError(.invalidKeychain, "the keychain's database is empty") }
     }
 
     /// Refuses a database that lost its tables, as one does whose log was removed.
     private static func requireItems(_ queue: DatabaseQueue) throws {
         guard try queue.read(KeychainSchema.hasItems) else {
-            throw KeychainError(.invalidKeychain, "the key chain's database has lost its tables")
+            throw KeychainError(.invalidKeychain, "the keychain's database has lost its tables")
         }
     }
 
@@ -108,8 +109,8 @@ struct KeychainStore: Sendable {
             // A log to go through, and no shared memory in which to do so.
             throw KeychainError(
                 .readOnly,
-                "the key chain's last writer was cut off, and nothing can be written to go on from there",
-                hint: "let the key chain's folder be written once", cause: error)
+                "the keychain's last writer was cut off, and nothing can be written to go on from there",
+                hint: "let the keychain's folder be written once", cause: error)
         }
     }
 
@@ -139,7 +140,7 @@ struct KeychainStore: Sendable {
             try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
         }
         guard mode == "wal" else {
-            throw KeychainError(.io, "the key chain's file system does not support write-ahead logs")
+            throw KeychainError(.io, "the keychain's file system does not support write-ahead logs")
         }
         return queue
     }
@@ -148,7 +149,7 @@ struct KeychainStore: Sendable {
         let migrator = KeychainSchema.migrator
         guard try !queue.read(migrator.hasCompletedMigrations) else { return }
         guard !files.isReadOnly else {
-            throw KeychainError(.readOnly, "the key chain is of an older version, and cannot be written")
+            throw KeychainError(.readOnly, "the keychain is of an older version, and cannot be written")
         }
         try migrator.migrate(queue)
     }

@@ -1,6 +1,7 @@
-package import OpenSSL
+package import SecretMemory
+internal import OpenSSL
 
-/// The file whose 32 bytes seal what a part of the device keeps: the key chain's records, for one.
+/// The file whose 32 bytes seal what a part of the device keeps: the keychain's records, for one.
 ///
 /// It stands outside what it seals, so that a copy of that alone opens nothing.
 package enum MasterKey {

@@ -1,5 +1,6 @@
+package import SecretMemory
 package import Foundation
-package import OpenSSL
+internal import OpenSSL
 
 /// The device's pasteboard: one item, for all apps, on this device only.
 ///

@@ -1,5 +1,6 @@
+internal import Diagnostics
 /// Why the pasteboard was not read or written.
-package struct PasteboardError: CodedError {
+package struct PasteboardError: Failure {
     /// What went wrong.
     package enum Code: Sendable, Hashable {
         /// The user did not agree.

@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import Foundation
 internal import OpenSSL
 

@@ -1,3 +1,4 @@
+package import SecretMemory
 internal import COpenSSL
 
 /// An AES-256-GCM key that seals records and binds each to its place through associated data

@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import COpenSSL
 
 /// A number that keys, signatures and everything else can be made from again, byte for byte.

@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import COpenSSL
 
 /// Hashes whose derivations run on OpenSSL's compression functions, one call an iteration, instead of through

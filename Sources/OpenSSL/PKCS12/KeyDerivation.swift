@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import COpenSSL
 
 /// Key derivations: those that everyone uses on OpenSSL's compression functions, the rest through EVP_KDF.

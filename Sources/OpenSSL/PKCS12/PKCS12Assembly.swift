@@ -1,3 +1,4 @@
+package import SecretMemory
 internal import SwiftASN1
 
 /// Any bags under one password, as they come: test files that no writer would make on purpose.

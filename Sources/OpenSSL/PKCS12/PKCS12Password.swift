@@ -1,3 +1,4 @@
+package import SecretMemory
 internal import COpenSSL
 
 /// The password of a PKCS #12 file. No password and an empty one are different things (RFC 7292, B.1): the

@@ -1,3 +1,4 @@
+package import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 

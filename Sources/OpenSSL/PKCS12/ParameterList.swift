@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import COpenSSL
 
 /// A list of OSSL_PARAM under construction. It owns copies of the names and values, which are wiped when it

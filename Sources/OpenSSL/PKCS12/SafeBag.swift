@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import SwiftASN1
 
 /// One bag of a safe (RFC 7292, 4.2), nested safe contents already unfolded.

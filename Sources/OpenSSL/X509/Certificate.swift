@@ -1,3 +1,4 @@
+package import KeySharing
 internal import COpenSSL
 package import Foundation
 
@@ -37,7 +38,7 @@ package struct Certificate: Sendable {
     package var der: [UInt8] { contents.der }
     /// The SHA-256 of the DER, 32 octets.
     package var sha256: [UInt8] { contents.sha256 }
-    /// The SHA-256 in upper-case hexadecimal: the label in key chains and lists.
+    /// The SHA-256 in upper-case hexadecimal: the label in keychains and lists.
     package var label: String { sha256.upperHex }
 
     /// The version as people count it: 3 for everything with extensions.

@@ -1,3 +1,4 @@
+package import KeySharing
 package import Foundation
 
 /// What a certificate is to hold, before a key signs it.

@@ -1,3 +1,4 @@
+package import KeySharing
 internal import COpenSSL
 package import Foundation
 

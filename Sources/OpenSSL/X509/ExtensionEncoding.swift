@@ -1,3 +1,4 @@
+internal import KeySharing
 internal import COpenSSL
 
 /// C extensions (`X509_EXTENSION`), owned: freed with the last reference.

@@ -1,3 +1,4 @@
+internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 

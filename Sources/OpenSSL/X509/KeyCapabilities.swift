@@ -1,4 +1,5 @@
-/// What a key can do, as a key chain shows it: seven flags that follow from the kind of key, from the half
+package import KeySharing
+/// What a key can do, as a keychain shows it: seven flags that follow from the kind of key, from the half
 /// of the pair it is, and from the certificate's key usage.
 package struct KeyCapabilities: Sendable, Hashable {
     /// Which half of the pair is described.

@@ -1,3 +1,5 @@
+internal import Diagnostics
+package import SecretMemory
 internal import COpenSSL
 
 /// A private key that OpenSSL has loaded.

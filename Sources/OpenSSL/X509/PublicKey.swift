@@ -55,7 +55,7 @@ package struct PublicKey: Sendable, Hashable {
         if case .ec(let curve) = type { curve } else { nil }
     }
 
-    /// How many of the bits count; for every kind here the same as ``bits``. Key chains show both.
+    /// How many of the bits count; for every kind here the same as ``bits``. Keychains show both.
     package var effectiveBits: Int { bits }
 
     /// The octets of the key's BIT STRING: the part that key identifiers are made from.

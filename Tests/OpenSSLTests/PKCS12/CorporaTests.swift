@@ -1,3 +1,4 @@
+import SecretMemory
 import OpenSSL
 import TestSupport
 import Testing
@@ -37,7 +38,7 @@ struct CorporaTests {
     func mutants() throws {
         let files = try Corpora.entries.filter { $0.columns["expected"] == "opens" }
             .map { (bytes: try $0.bytes(), entry: $0) }
-        var generator = SeededGenerator(seed: 0x10_000)
+        var generator = Seed("0x10_000").generator()
         for number in 0..<10_000 {
             var (mutant, entry) = files[number % files.count]
             Damage.mutate(&mutant, using: &generator)

@@ -31,7 +31,7 @@ struct DamageTests {
             FileBuilder.written(.modern.iterations(1), chain: [FileBuilder.second.certificate]),
             FileBuilder.written(.compatible.iterations(1)),
         ]
-        var generator = SeededGenerator(seed: 0x5EED)
+        var generator = Seed("0x5EED").generator()
         for number in 0..<2_000 {
             var mutant = files[number % files.count]
             Damage.mutate(&mutant, using: &generator)

@@ -1,3 +1,4 @@
+import SecretMemory
 import COpenSSL
 @testable import OpenSSL
 import SwiftASN1

@@ -1,3 +1,4 @@
+import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
 import Testing

@@ -1,3 +1,5 @@
+import SecretMemory
+import PKCS12Compatibility
 @testable import OpenSSL
 import SwiftASN1
 import Testing

@@ -1,3 +1,5 @@
+import KeySharing
+import SecretMemory
 import Foundation
 import OpenSSL
 import Testing
@@ -24,7 +26,7 @@ struct HostileCertificateTests {
 
     @Test("changed at random are a certificate or an error, and every part of it can be used")
     func mutations() throws {
-        var generator = SeededGenerator(seed: 1)
+        var generator = Seed("1").generator()
         let seeds = try [
             TestPKI.leaf {
                 $0.keyUsage = .digitalSignature
@@ -67,7 +69,7 @@ struct HostileCertificateTests {
 
     @Test("as a private key are a key or an error")
     func mutatedKeys() throws {
-        var generator = SeededGenerator(seed: 2)
+        var generator = Seed("2").generator()
         for sample in SampleKeys.all {
             for _ in 0..<50 {
                 var bytes = sample.pkcs8

@@ -1,0 +1,165 @@
+package import SecretMemory
+package import ArgumentParser
+internal import Foundation
+internal import Glibc
+internal import OpenSSL
+
+/// Where a password comes from; never from an argument, which every process on the machine can read.
+package struct PasswordOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"))
+    package var passwordFile: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Read the password from an environment variable.", valueName: "var"))
+    package var passwordEnv: String?
+
+    @Flag(name: .long, help: "Read the password from standard input.")
+    package var passwordStdin = false
+
+    package init() {}
+
+    package func validate() throws {
+        let given = [passwordFile != nil, passwordEnv != nil, passwordStdin].filter { $0 }.count
+        if given > 1 { throw ValidationError("give the password in one way only") }
+    }
+
+    /// Whether any of the options was given.
+    package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
+
+    /// Makes sure that standard input is asked for one thing only.
+    ///
+    /// - Throws: `ValidationError` where several want it.
+    package func validate(files: [String]) throws {
+        if files.count(where: { $0 == "-" }) + (passwordStdin || passwordFile == "-" ? 1 : 0) > 1 {
+            throw ValidationError("standard input can be only one thing at a time")
+        }
+    }
+
+    /// The password the options name, or nil where they name none.
+    ///
+    /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
+    package func password() throws(CommandFailure) -> SecretBytes? {
+        if let passwordFile {
+            return try InputFile.firstLine(passwordFile, limit: Self.limit)
+        }
+        if let passwordEnv {
+            guard let value = unsafe getenv(passwordEnv) else {
+                throw CommandFailure(.usage, "the environment variable \(passwordEnv) is not set")
+            }
+            let bytes = unsafe UnsafeRawBufferPointer(start: value, count: strlen(value))
+            return unsafe SecretBytes(bytes)
+        }
+        if passwordStdin {
+            return try InputFile.firstLine("-", limit: Self.limit)
+        }
+        return nil
+    }
+
+    /// Asks on the terminal without echo; nil where standard input is no terminal, or its end comes first.
+    package static func prompt(_ question: String) -> SecretBytes? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        var settings = termios()
+        guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        var silent = settings
+        // Signals are read as characters too: one that ended the process would leave the terminal silent.
+        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        Console.say("\(question): ")
+        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        var end = PromptEnd.line
+        let answer = try? unsafe SecretBytes(capacity: limit) { buffer throws(CommandFailure) in
+            var count = 0
+            while count < buffer.count {
+                let got = unsafe read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1)
+                if got < 0 && errno == EINTR { continue }
+                if got != 1 {
+                    end = count == 0 ? .nothing : .line
+                    break
+                }
+                if unsafe buffer[count] == UInt8(ascii: "\n") { break }
+                if unsafe buffer[count] == Self.interruptCharacter {
+                    end = .interrupted
+                    break
+                }
+                count += 1
+            }
+            return count
+        }
+        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        Console.say("\n")
+        if end == .interrupted { raise(SIGINT) }
+        return end == .line ? answer : nil
+    }
+
+    private enum PromptEnd { case line, nothing, interrupted }
+
+    /// What Ctrl-C types.
+    private static let interruptCharacter: UInt8 = 3
+
+    private static let limit = 4096
+}
+
+/// Files that users name on the command line.
+package enum InputFile {
+    /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
+    ///
+    /// - Parameter cutsOff: whether a larger file gives somewhat more than `limit` bytes and is no error, for
+    ///   who tells the size's verdict by itself.
+    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger.
+    package static func read(
+        _ path: String, limit: Int, cutsOff: Bool = false
+    ) throws(CommandFailure) -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if path != "-" { close(descriptor) } }
+        var contents: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        defer { for index in buffer.indices { buffer[index] = 0 } }
+        while true {
+            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(path) }
+            if count == 0 { return contents }
+            contents += buffer[..<count]
+            guard contents.count <= limit else {
+                if cutsOff { return contents }
+                throw CommandFailure(
+                    .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
+            }
+        }
+    }
+
+    /// The bytes of a small file, or of standard input for `-`, without one trailing newline; never in memory
+    /// that is not wiped.
+    ///
+    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger than `limit`.
+    static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if path != "-" { close(descriptor) } }
+        return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
+            var count = 0
+            while count < buffer.count {
+                let got = unsafe Glibc.read(
+                    descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                if got < 0 && errno == EINTR { continue }
+                guard got >= 0 else { throw unreadable(path) }
+                if got == 0 { break }
+                count += got
+            }
+            if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\n") {
+                count -= 1
+                if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+            }
+            guard count <= limit else {
+                throw CommandFailure(
+                    .refused, code: "too-large", "the password in \(path) is longer than \(limit) bytes")
+            }
+            return count
+        }
+    }
+
+    private static func unreadable(_ path: String) -> CommandFailure {
+        let reason = unsafe String(cString: strerror(errno))
+        return CommandFailure(.inputOutput, code: "unreadable", "cannot read \(path): \(reason)")
+    }
+}

@@ -1,0 +1,124 @@
+package import KeyShareWire
+package import Foundation
+package import KeySharing
+
+/// The 2025 provider's containers and items, as a file provider enumerates them.
+package struct Listing: Sendable {
+    package let snapshot: CatalogueSnapshot
+    /// When zips count as made: the time of asking.
+    package let now: Date
+    /// The size in bytes of what was exported already, by item identifier; an export is never made to learn it.
+    package let knownSize: @Sendable (ItemIdentifier) -> Int?
+
+    package init(
+        _ snapshot: CatalogueSnapshot, now: Date,
+        knownSize: @escaping @Sendable (ItemIdentifier) -> Int? = { _ in nil }
+    ) {
+        self.snapshot = snapshot
+        self.now = now
+        self.knownSize = knownSize
+    }
+
+    /// Some of a container's items: at the root the files, then the folders, then the zips.
+    ///
+    /// A cursor is good for the state of the keychain it was given for.
+    ///
+    /// - Throws: `ProviderFailure` `.notAvailable` for a container that does not exist and a cursor that is none
+    ///   or has expired.
+    package func page(
+        of container: String, after cursor: String?, limit: Int
+    ) throws(ProviderFailure) -> ItemPage {
+        let selector = Selector(folderName: container)
+        guard container == Item.root || selector != nil else {
+            throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
+        }
+        let files = snapshot.count(in: selector)
+        let count = files + (selector == nil ? Selector.allCases.count * 2 : 0)
+        let start = try offset(of: cursor, count: count)
+        let end = start + min(max(limit, 1), count - start)
+        let items = (start..<end).map { index in
+            index < files
+                ? file(snapshot.identity(at: index, in: selector), in: selector)
+                : self.container(at: index - files)
+        }
+        return ItemPage(items: items, nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
+    }
+
+    /// One item by its identifier.
+    ///
+    /// - Throws: `ProviderFailure` `.notAvailable` where there is none.
+    package func item(_ identifier: String) throws(ProviderFailure) -> Item {
+        guard let item = ItemIdentifier(identifier).flatMap(item(for:)) else {
+            throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
+        }
+        return item
+    }
+
+    /// The item of this identifier or file name.
+    ///
+    /// - Throws: `ItemLookupError`.
+    package func find(_ name: String) throws -> Item {
+        if let item = ItemIdentifier(name).flatMap(item(for:)) { return item }
+        let root = try page(of: Item.root, after: nil, limit: .max).items
+        if let item = try ItemLookup.match(name, in: root) { return item }
+        let contents = try Selector.allCases.flatMap {
+            try page(of: $0.folderName, after: nil, limit: .max).items
+        }
+        guard let item = try ItemLookup.match(name, in: contents) else {
+            throw ItemLookupError(.noSuchItem, name)
+        }
+        return item
+    }
+
+    private func item(for identifier: ItemIdentifier) -> Item? {
+        switch identifier {
+        case .identity(let label):
+            snapshot.identity(label, in: nil).map { file($0, in: nil) }
+        case .member(let selector, let label):
+            snapshot.identity(label, in: selector).map { file($0, in: selector) }
+        case .folder(let selector): folder(selector)
+        case .zip(let selector): zip(selector)
+        }
+    }
+
+    private func offset(of cursor: String?, count: Int) throws(ProviderFailure) -> Int {
+        guard let cursor else { return 0 }
+        let parts = cursor.split(separator: ":").map { Int64($0) }
+        guard parts.count == 2, parts[0] == snapshot.generation, let start = parts[1],
+            (0...Int64(count)).contains(start)
+        else { throw ProviderFailure(.notAvailable, "the page has expired; start again from the first") }
+        return Int(start)
+    }
+
+    private func file(_ identity: IdentitySummary, in selector: Selector?) -> Item {
+        let identifier: ItemIdentifier =
+            selector.map { .member($0, label: identity.label) } ?? .identity(label: identity.label)
+        return Item(
+            identifier: identifier.description, filename: identity.filename(.keySharing2025), kind: .pkcs12,
+            contentType: selector?.companionType ?? Mechanism.keySharing2025.plainType,
+            parent: selector?.folderName ?? Item.root, size: knownSize(identifier),
+            created: identity.notBefore)
+    }
+
+    private func container(at index: Int) -> Item {
+        let selectors = Selector.allCases
+        return index < selectors.count ? folder(selectors[index]) : zip(selectors[index - selectors.count])
+    }
+
+    private func folder(_ selector: Selector) -> Item {
+        // A folder is as old as the newest thing in it; an empty one has no date of its own.
+        let newest = (0..<snapshot.count(in: selector)).lazy
+            .map { snapshot.identity(at: $0, in: selector).notBefore }.max()
+        return Item(
+            identifier: selector.folderName, filename: selector.folderName, kind: .folder,
+            contentType: selector.selectType(.keySharing2025), parent: Item.root, size: nil,
+            created: newest ?? now)
+    }
+
+    private func zip(_ selector: Selector) -> Item {
+        Item(
+            identifier: selector.zipName, filename: selector.zipName, kind: .zip,
+            contentType: selector.zipType(.keySharing2025), parent: Item.root,
+            size: knownSize(.zip(selector)), created: now)
+    }
+}

@@ -1,0 +1,153 @@
+package import KeyShareWire
+package import SecretMemory
+package import Foundation
+package import KeySharing
+package import OpenSSL
+internal import ZipBundles
+
+/// Makes the files that a provider hands over.
+package struct Exporter: Sendable {
+    private let store: ProviderStore
+    private let profile: PKCS12Profile
+    private let cache: ExportCache
+    private let random: RandomSource
+    private let givenName: String?
+
+    /// - Parameters:
+    ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
+    ///   - cacheSize: how many bytes of exported files are kept in memory.
+    ///   - random: where salts come from.
+    package init(
+        _ store: ProviderStore, profile: PKCS12Profile, friendlyName: String? = nil,
+        cacheSize: Int = 64 << 20,
+        random: RandomSource = .system
+    ) {
+        givenName = friendlyName
+        self.random = random
+        self.store = store
+        self.profile = profile
+        cache = ExportCache(capacity: cacheSize)
+    }
+
+    /// The size in bytes of an item that was exported already.
+    package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
+        cache.size(of: Self.name(identifier, generation))
+    }
+
+    /// Forgets every file that was made.
+    func forget() {
+        cache.removeAll()
+    }
+
+    /// The bytes of a 2025 item under `password`.
+    ///
+    /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder, `.refused` for
+    ///   a zip over the limits, `.serviceFailed` where it cannot be made.
+    package func content(
+        of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
+    ) async throws(ProviderFailure) -> [UInt8] {
+        let name = Self.name(identifier, snapshot.generation)
+        if let made = cache.file(name, password: password) { return made }
+        let bytes: [UInt8]
+        switch identifier {
+        case .identity(let label):
+            guard snapshot.identity(label, in: nil) != nil else { throw Self.missing(identifier) }
+            bytes = try file(label, friendlyName: Self.friendlyName, password: password)
+        case .member(let selector, let label):
+            guard snapshot.identity(label, in: selector) != nil else { throw Self.missing(identifier) }
+            bytes = try file(label, friendlyName: Self.friendlyName, password: password)
+        case .folder:
+            throw ProviderFailure(
+                .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder and has no bytes of its own")
+        case .zip(let selector):
+            var names = UniqueFilenames()
+            let entries = snapshot.members(of: selector).map {
+                (names.claim($0.filename(.keySharing2025)), $0.label)
+            }
+            bytes = try await archive(
+                entries, friendlyName: { _ in Self.friendlyName }, password: password, now: now)
+        }
+        cache.keep(bytes, as: name, password: password)
+        return bytes
+    }
+
+    /// One PKCS #12 file for the legacy mechanism, with the subject as its friendly name.
+    ///
+    /// - Throws: as ``content(of:in:password:now:)``.
+    package func legacyFile(_ identity: IdentitySummary, password: SecretBytes) throws(ProviderFailure)
+        -> [UInt8]
+    {
+        try file(identity.label, friendlyName: nil, password: password)
+    }
+
+    /// One archive for the legacy mechanism, its entries `0.p12`, `1.p12`, ….
+    ///
+    /// - Throws: as ``content(of:in:password:now:)``.
+    package func legacyArchive(
+        _ identities: [IdentitySummary], password: SecretBytes, now: Date
+    ) async throws(ProviderFailure) -> [UInt8] {
+        let entries = identities.enumerated().map { ("\($0.offset).p12", $0.element.label) }
+        return try await archive(entries, friendlyName: { _ in nil }, password: password, now: now)
+    }
+
+    /// What the 2025 sample provider calls everything.
+    private static let friendlyName = "SKP"
+
+    /// The same identity has the same bytes wherever it is listed; an archive is one of a moment.
+    private static func name(_ identifier: ItemIdentifier, _ generation: Int64) -> String {
+        switch identifier {
+        case .identity(let label), .member(_, let label): label
+        case .folder, .zip: "\(identifier)@\(generation)"
+        }
+    }
+
+    private static func missing(_ identifier: ItemIdentifier) -> ProviderFailure {
+        ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
+    }
+
+    /// - Parameter friendlyName: nil for the certificate's subject.
+    private func file(
+        _ label: String, friendlyName: String?, password: SecretBytes
+    ) throws(ProviderFailure) -> [UInt8] {
+        do {
+            let identity = try store.identity(label)
+            var salts = random.child("export \(label)").generator()
+            return try PKCS12.create(
+                privateKey: identity.privateKey, certificate: identity.certificate,
+                chain: profile.includesChain ? try store.chain(of: identity.certificate) : [],
+                friendlyName: givenName ?? friendlyName ?? identity.certificate.subject.description,
+                password: password, profile: profile
+            ) { salts.octets($0) }
+        } catch {
+            throw ProviderFailure(error, during: "the file cannot be made")
+        }
+    }
+
+    private func archive(
+        _ entries: [(name: String, label: String)], friendlyName: @escaping @Sendable (String) -> String?,
+        password: SecretBytes, now: Date
+    ) async throws(ProviderFailure) -> [UInt8] {
+        let limits = ZipLimits.standard
+        guard entries.count <= limits.entryCount else {
+            throw ProviderFailure(
+                .refused, "the archive would hold \(entries.count) files; the limit is \(limits.entryCount)")
+        }
+        do {
+            let files = try await entries.concurrentMap(
+                width: ProcessInfo.processInfo.activeProcessorCount
+            ) { entry in
+                (
+                    name: entry.name,
+                    bytes: try file(entry.label, friendlyName: friendlyName(entry.label), password: password)
+                )
+            }
+            return try ZipBundle.create(files, modified: now)
+        } catch let failure as ProviderFailure {
+            throw failure
+        } catch let error as ZipError {
+            throw ProviderFailure(.refused, "the archive cannot be made: \(error.reason)")
+        } catch {
+            throw ProviderFailure(.serviceFailed, "the archive cannot be made: \(error)")
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import CertificateReading
+package import DeviceSimulation
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+
+/// Something that is wrong with what the provider holds.
+package struct IntegrityProblem: Sendable, Hashable {
+    /// What kind of thing it is.
+    package enum Kind: String, Sendable, Hashable {
+        /// One of the device's own files or folders beside the keychain's, or who may enter it.
+        case device
+        /// The keychain's file itself.
+        case structure
+        /// A record that does not open: it was altered or moved.
+        case record
+        /// A certificate that OpenSSL does not take.
+        case certificate
+        /// A private key that OpenSSL does not take.
+        case key
+        /// A private key that is not the certificate's.
+        case mismatch
+        /// A label or summary that is not the certificate's.
+        case attributes
+    }
+
+    package let kind: Kind
+    /// The identity's label, where it is known.
+    package let label: String?
+    /// What is wrong, as a phrase.
+    package let reason: String
+}
+
+/// What a look at everything found.
+package struct IntegrityReport: Sendable {
+    /// How many identities were opened, authorities among them.
+    package var identities = 0
+    /// Empty when all is well.
+    package var problems: [IntegrityProblem] = []
+}
+
+extension IntegrityReport {
+    /// Looks at the device in every way there is: its folders, the keychain's structure, every record, and whether
+    /// what belongs together is together. Makes and changes nothing.
+    ///
+    /// - Parameter device: nil for one that is not there yet, with which nothing is wrong.
+    /// - Throws: `KeychainError` where the keychain cannot be read, or its keys not now.
+    package init(of device: Device?) throws(KeychainError) {
+        guard let device else { return }
+        if let store = try ProviderStore(existingOn: device) { self = try store.check() }
+        problems =
+            device.problems().map { IntegrityProblem(kind: .device, label: nil, reason: $0) } + problems
+    }
+}
+
+extension ProviderStore {
+    /// Looks for damage in the structure of the keychain's file.
+    ///
+    /// - Returns: empty when all is well.
+    /// - Throws: `KeychainError` where the file cannot be read at all.
+    package func quickCheck() throws(KeychainError) -> [IntegrityProblem] {
+        try keychain.quickCheck().map(IntegrityProblem.init)
+    }
+
+    /// Opens every record of the keychain, and sees that each identity's certificate, key, label and summary
+    /// belong together. Changes nothing.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be read, or its keys not now.
+    package func check() throws(KeychainError) -> IntegrityReport {
+        var report = IntegrityReport()
+        let labels = try keychain.identityAttributes().reduce(into: [Int64: String]()) {
+            $0[$1.id] = $1.label
+        }
+        report.problems = try keychain.verifyIntegrity().map { problem in
+            if case .item(let id?) = problem, let label = labels[id] {
+                return IntegrityProblem(
+                    kind: .record, label: label, reason: "the record was altered: it does not open")
+            }
+            return IntegrityProblem(problem)
+        }
+        for attributes in try keychain.identityAttributes() {
+            let opened: OpenedIdentity
+            do throws(KeychainError) {
+                opened = try keychain.openIdentity(
+                    label: attributes.label, accessGroup: attributes.accessGroup)
+            } catch {
+                // Altered records are in the report by now.
+                guard error.code == .decode else { throw error }
+                continue
+            }
+            report.identities += 1
+            let isPublished = attributes.accessGroup == sharedGroup
+            report.problems += Self.problems(of: opened, attributes, isPublished: isPublished)
+        }
+        return report
+    }
+
+    /// What is wrong with one identity.
+    static func problems(
+        of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
+    ) -> [IntegrityProblem] {
+        func problem(_ kind: IntegrityProblem.Kind, _ reason: String) -> IntegrityProblem {
+            IntegrityProblem(kind: kind, label: attributes.label, reason: reason)
+        }
+        let certificate: Certificate
+        do {
+            certificate = try Certificate(der: opened.record.certificate)
+        } catch {
+            return [problem(.certificate, "the certificate cannot be read: \(error.reason)")]
+        }
+        var problems: [IntegrityProblem] = []
+        if certificate.label != attributes.label {
+            problems.append(problem(.attributes, "the label is not the certificate's digest"))
+        }
+        if isPublished {
+            let summary = IdentitySummary(certificate)
+            let listed = IdentitySummary(
+                label: attributes.label, notBefore: attributes.notBefore, tag: attributes.applicationTag)
+            if let listed, listed.facts != summary.facts || listed.serialNumber != summary.serialNumber {
+                problems.append(problem(.attributes, "what lists say of it is not what the certificate says"))
+            }
+        }
+        do {
+            if try !PrivateKey(pkcs8: opened.privateKey).matches(certificate) {
+                problems.append(problem(.mismatch, "the private key is not the certificate's"))
+            }
+        } catch {
+            problems.append(problem(.key, "the private key cannot be read"))
+        }
+        return problems
+    }
+}
+
+extension IntegrityProblem {
+    fileprivate init(_ problem: KeychainProblem) {
+        switch problem {
+        case .structure(let words):
+            self.init(kind: .structure, label: nil, reason: "the keychain's file is damaged: \(words)")
+        case .item(let id):
+            let name = id.map { "the record \($0)" } ?? "a record"
+            self.init(kind: .record, label: nil, reason: "\(name) was altered: it does not open")
+        }
+    }
+}

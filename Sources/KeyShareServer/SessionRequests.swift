@@ -1,0 +1,244 @@
+internal import KeyShareWire
+internal import KeySharing
+package import NIOCore
+
+// What a session does with a request, and with the provider's answer to it.
+
+extension Session {
+    /// Handles one frame: its action, or nil where there is none or it went into the queue.
+    mutating func handle(_ frame: Frame) -> Action? {
+        let request: ProviderRequest
+        do throws(ProviderFailure) {
+            request = try ProviderRequest(frame)
+        } catch {
+            // Only a peer that has said which version it speaks may know requests that we do not.
+            guard error.code == .unknownRequest, case .open = phase else {
+                violate(
+                    error.code == .unknownRequest ? Self.helloExpected : error, requestID: frame.requestID)
+                return nil
+            }
+            return .reply(.failure(error), requestID: frame.requestID)
+        }
+        switch (phase, request) {
+        case (.awaitingHello, .hello(let hello)):
+            return greet(hello, frame.requestID)
+        case (.awaitingHello, _):
+            violate(Self.helloExpected, requestID: frame.requestID)
+            return nil
+        case (_, .hello):
+            violate(ProviderFailure(.malformed, "hello was said already"), requestID: frame.requestID)
+            return nil
+        default:
+            return answer(request, frame.requestID)
+        }
+    }
+
+    private static let helloExpected = ProviderFailure(.malformed, "a hello must come first")
+    /// One failure for what is not there and for what was not granted, so that they look alike.
+    private static let notAvailable = ProviderFailure(
+        .notAvailable, "there is no such item, or it was not granted")
+
+    private mutating func greet(_ hello: Hello, _ requestID: UInt32) -> Action? {
+        let version = min(hello.maximumVersion, versions.upperBound)
+        guard version >= versions.lowerBound, version >= hello.minimumVersion else {
+            let spoken = "\(versions.lowerBound) to \(versions.upperBound)"
+            violate(
+                ProviderFailure(.unsupportedVersion, "this provider speaks the versions \(spoken)"),
+                requestID: requestID)
+            return nil
+        }
+        phase = .open
+        hasSaidHello = true
+        let common = services.filter(hello.services.contains)
+        return .reply(
+            .welcome(Welcome(version: version, serverName: serverName, services: common)),
+            requestID: requestID)
+    }
+
+    private mutating func answer(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
+        switch request {
+        case .hello:
+            return nil  // Handled before.
+        case .fetchPassword(let service, let identifier):
+            guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
+            guard !grant.isLegacyExport else {
+                let reason = "the password of a legacy export is on the pasteboard, not with the service"
+                return failure(ProviderFailure(.mixedMechanisms, reason), requestID)
+            }
+            guard service == PasswordService.name else { return failure(Self.notAvailable, requestID) }
+            return .password(identifier: identifier, requestID: requestID)
+        case .read(let identifier, let offset, let length):
+            return read(identifier, offset, length, requestID)
+        case .stopAccessing(let identifier):
+            stop(identifier)
+            return .reply(.stopped, requestID: requestID)
+        case .startAccessing(let identifier):
+            return perform(.grant(identifier: identifier), requestID)
+        case .item(let identifier):
+            return perform(.item(identifier: identifier), requestID)
+        case .services(let identifier):
+            return perform(.services(identifier: identifier), requestID)
+        case .enumerate(let container, let cursor, let limit):
+            return perform(
+                .page(container: container, cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .present(let types, let cursor, let limit):
+            return perform(.present(types: types, cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .choose(let row, let types):
+            return perform(.choose(row: row, types: types), requestID)
+        case .describe(let cursor, let limit):
+            return perform(.facts(cursor: cursor, limit: pageLimit(limit)), requestID)
+        }
+    }
+
+    private mutating func read(
+        _ identifier: String, _ offset: UInt64, _ length: UInt32, _ requestID: UInt32
+    ) -> Action? {
+        guard (1...UInt32(Wire.chunkLimit)).contains(length) else {
+            return failure(
+                ProviderFailure(.usage, "a read is of 1 to \(Wire.chunkLimit) bytes"), requestID)
+        }
+        guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
+        let read = SessionGrants.WaitingRead(requestID: requestID, offset: offset, length: Int(length))
+        switch grant.content {
+        case .loaded(let content):
+            return Self.chunk(of: content, read)
+        case .loading:
+            grants.wait(for: identifier, read)
+            return nil
+        case .unread:
+            let action = perform(.content(identifier: identifier), requestID)
+            grants.beginLoading(identifier, token: lastToken, for: read)
+            return action
+        }
+    }
+
+    private mutating func stop(_ identifier: String) {
+        refuseReads(grants.revoke(identifier))
+        for (token, question) in pending where question.work == .grant(identifier: identifier) {
+            pending[token]?.isRevoked = true
+        }
+    }
+
+    /// Ends every grant, those that are being made included, and lets go of the content.
+    package mutating func endGrants() {
+        refuseReads(grants.revokeAll())
+        for token in pending.keys {
+            pending[token]?.isRevoked = true
+        }
+    }
+
+    private mutating func refuseReads(_ reads: [SessionGrants.WaitingRead]) {
+        for read in reads {
+            queue.append(.reply(.failure(Self.notAvailable), requestID: read.requestID))
+        }
+    }
+
+    private mutating func perform(_ work: SessionWork, _ requestID: UInt32) -> Action {
+        lastToken += 1
+        pending[lastToken] = Pending(work: work, requestID: requestID)
+        return .perform(work, token: lastToken, requestID: requestID)
+    }
+
+    private func failure(_ failure: ProviderFailure, _ requestID: UInt32) -> Action {
+        .reply(.failure(failure), requestID: requestID)
+    }
+
+    /// Zero leaves the number to the provider.
+    private func pageLimit(_ asked: UInt16) -> Int {
+        asked == 0 ? limits.pageItems : min(Int(asked), limits.pageItems)
+    }
+
+    private static func chunk(of content: [UInt8], _ read: SessionGrants.WaitingRead) -> Action {
+        let start = Int(min(read.offset, UInt64(content.count)))
+        let end = min(start + read.length, content.count)
+        let chunk = ContentChunk(total: content.count, bytes: content[start..<end])
+        return .reply(.chunk(chunk), requestID: read.requestID)
+    }
+}
+
+// MARK: - The provider's answers
+
+extension Session {
+    /// The provider has answered the question that `token` names.
+    package mutating func complete(
+        _ token: Int, with outcome: SessionWork.Outcome, at now: NIODeadline
+    ) {
+        guard let question = pending.removeValue(forKey: token) else { return }
+        if case .closed = phase { return }
+        lastActivity = now
+        switch (question.work, outcome) {
+        case (.content(let identifier), _):
+            endLoading(identifier, token, outcome)
+        case (_, .failed(let failure)):
+            reply(.failure(failure), to: question)
+        case (_, .encoded(let frame)):
+            queue.append(.send(frame))
+        case (.grant(let identifier), .granted(let item)):
+            grant(identifier, item, question)
+        case (.choose, .chosen(let export)):
+            grant(export, question)
+        default:
+            reply(
+                .failure(ProviderFailure(.internalError, "the answer does not fit the question")),
+                to: question)
+        }
+    }
+
+    private mutating func grant(_ identifier: String, _ item: Item, _ question: Pending) {
+        if question.isRevoked || item.kind == .folder {
+            reply(.failure(Self.notAvailable), to: question)
+        } else if let refusal = refusal(of: identifier, holding: 0) {
+            reply(.failure(refusal), to: question)
+        } else {
+            grants.grant(identifier)
+            reply(.granted(size: item.size), to: question)
+        }
+    }
+
+    private mutating func grant(_ export: LegacyExport, _ question: Pending) {
+        if question.isRevoked {
+            reply(.failure(Self.notAvailable), to: question)
+        } else if let refusal = refusal(of: export.item.identifier, holding: export.content.count) {
+            reply(.failure(refusal), to: question)
+        } else {
+            refuseReads(grants.grant(export.item.identifier, export: export.content))
+            reply(.chosen(export.item), to: question)
+        }
+    }
+
+    private mutating func endLoading(_ identifier: String, _ token: Int, _ outcome: SessionWork.Outcome) {
+        var content: [UInt8]?
+        var failure = ProviderFailure(.internalError, "the answer does not fit the question")
+        switch outcome {
+        case .content(let bytes):
+            if bytes.count <= limits.snapshotBytes - heldBytes {
+                content = bytes
+            } else {
+                failure = Self.tooMuch
+            }
+        case .failed(let reason): failure = reason
+        case .encoded, .granted, .chosen: break
+        }
+        for read in grants.endLoading(identifier, token: token, content: content) {
+            if let content {
+                queue.append(Self.chunk(of: content, read))
+            } else {
+                queue.append(.reply(.failure(failure), requestID: read.requestID))
+            }
+        }
+    }
+
+    private static let tooMuch = ProviderFailure(
+        .refused, "this connection holds too much content; stop accessing something first")
+
+    private func refusal(of identifier: String, holding size: Int) -> ProviderFailure? {
+        guard grants[identifier] != nil || grants.count < limits.grants else {
+            return ProviderFailure(.refused, "this connection has \(limits.grants) items already")
+        }
+        return size <= limits.snapshotBytes - heldBytes ? nil : Self.tooMuch
+    }
+
+    private mutating func reply(_ reply: ProviderReply, to question: Pending) {
+        queue.append(.reply(reply, requestID: question.requestID))
+    }
+}

@@ -1,0 +1,39 @@
+package import LocalSockets
+internal import NIOCore
+
+/// Where a server listens that only this machine reaches: 127.0.0.1 or [::1], and a port.
+package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
+    /// `127.0.0.1` or `::1`.
+    package let host: String
+    /// 0 has the system choose one.
+    package let port: Int
+
+    /// Reads `127.0.0.1:PORT` or `[::1]:PORT`.
+    ///
+    /// - Throws: `SocketError` with `notLoopback` for anything else: names are not looked up, since what they
+    ///   stand for may change.
+    package init(_ text: String) throws(SocketError) {
+        let hosts = ["127.0.0.1:": "127.0.0.1", "[::1]:": "::1"]
+        guard let (prefix, host) = hosts.first(where: { text.hasPrefix($0.key) }),
+            case let digits = text.dropFirst(prefix.count), digits.utf8.count <= 5,
+            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
+        else {
+            throw SocketError(
+                .notLoopback,
+                "“\(text)” is not an address of this machine alone, such as 127.0.0.1:8080 or [::1]:8080")
+        }
+        self.host = host
+        self.port = Int(port)
+    }
+
+    private init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// The same with another port.
+    func with(port: Int) -> LoopbackAddress { LoopbackAddress(host: host, port: port) }
+
+    /// As in a URL.
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,220 @@
+internal import OpenSSL
+/// The rules of one reader.
+struct ReaderRules {
+    /// What the reader does with a file that has no MAC.
+    enum MissingMAC {
+        case opens
+        /// Only under no password or the empty one.
+        case opensUnderEmptyPassword
+        case fails
+    }
+
+    /// The schemes of RFC 7292 and PKCS #5 1.5, by their identifiers' last numbers: `12.1.3`, `5.3`.
+    var schemes: Set<String> = []
+    /// The ciphers of PBES2 by OpenSSL's names; RC2 without its bits.
+    var ciphers: Set<String> = []
+    /// The digests inside PBKDF2's HMAC.
+    var functions: Set<String> = []
+    var hasScrypt = false
+    /// The digests of MACs of RFC 7292.
+    var macs: Set<String> = []
+    /// The digests of PBMAC1; nil where the reader does not have it.
+    var pbmac1: Set<String>?
+    var missingMAC = MissingMAC.fails
+    var takesBER = true
+    var takesTrailingZeroes = true
+    var takesNonASCII = true
+    var takesAbsentPassword = true
+    var takesRevocationLists = true
+    var takesSecrets = true
+    /// Whether keys in the clear are read; they are left out where not.
+    var readsPlainKeys = true
+    /// Whether safe contents inside safes are read; they are left out where not.
+    var readsNestedSafes = true
+    /// Whether certificates without a key are found that Java's attribute does not mark as trusted.
+    var readsUnmarkedCertificates = true
+    var takesUnknownBags = true
+    var takesOddAttributes = true
+    var takesUnreadableCertificates = false
+    /// The only number of keys that is taken; nil for any.
+    var onlyKeyCount: Int?
+    /// The largest number of safes.
+    var safeCount = Int.max
+    var iterationLimit = Int.max
+    var takesEmptySalt = true
+    /// Whether a private key of this kind is taken.
+    var takesKey: @Sendable (KeyType) -> Bool = { _ in true }
+    /// How the reader reports trouble with the MAC and with the rest, where that is exactly known.
+    var macError: String?
+    var structureError: String?
+}
+
+extension ReaderRules {
+    /// Everything that keeps the reader from opening the file, in the order in which it would meet it.
+    func obstacles(in report: PKCS12Report) -> [String] {
+        let contents = report.contents
+        // What OpenSSL does not know by name, none of the readers does.
+        let unknown = contents.unknownSchemes.uniqued.map {
+            error("The encryption is \($0)", structureError)
+        }
+        let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
+        // What a file that did not open here holds is not known.
+        return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
+    }
+
+    /// What the reader silently leaves out.
+    func losses(in contents: PKCS12Contents) -> [String] {
+        var losses: [String] = []
+        if !readsPlainKeys, contents.plainKeyCount > 0 {
+            losses.append("Private keys in the clear are left out without a word.")
+        }
+        if !readsNestedSafes, contents.nestedSafeCount > 0 {
+            losses.append("Safe contents inside safes are left out without a word.")
+        }
+        let isUnmarked = contents.certificateEntries.contains { !$0.isTrusted }
+        if !readsUnmarkedCertificates, contents.identities.isEmpty, isUnmarked {
+            losses.append("Certificates without a key and without Java's mark of trust are left out.")
+        }
+        return losses
+    }
+
+    private func outerObstacles(in contents: PKCS12Contents) -> [String] {
+        var found: [String] = []
+        let form = contents.passwordForm
+        if contents.notes.contains(.basicEncoding), !takesBER {
+            found.append("The encoding is BER, not DER.")
+        }
+        if !takesTrailingZeroes, contents.notes.contains(where: \.isTrailingZeroes) {
+            found.append("Zero bytes follow the file's end.")
+        }
+        if let mac = contents.mac {
+            found += obstacles(in: mac)
+        } else if contents.notes.contains(.noMAC) {
+            switch missingMAC {
+            case .opens: break
+            case .opensUnderEmptyPassword where form?.isEmpty ?? true: break
+            case .opensUnderEmptyPassword: found.append("There is no MAC, and the password is not empty.")
+            case .fails: found.append(error("There is no MAC", structureError))
+            }
+        }
+        if let form {
+            if !form.isASCII, !takesNonASCII { found.append("The password is not all ASCII.") }
+            if form.encoding == .absent, contents.mac != nil, !takesAbsentPassword {
+                found.append(error("The password is absent, not empty", macError))
+            }
+        }
+        // Readers take the standard encodings and, some of them, one more; a form that none of the standards
+        // has opens in none but the program that wrote it.
+        if contents.notes.contains(where: \.isOddPassword) {
+            found.append("The password is encoded in no standard way.")
+        }
+        return found
+    }
+
+    private func obstacles(in mac: MACInfo) -> [String] {
+        switch mac.scheme {
+        case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
+        case .pkcs12(let digest):
+            if !macs.contains(digest) { return [error("The MAC is \(mac.algorithm)", macError)] }
+            if mac.saltLength == 0, !takesEmptySalt { return [error("The MAC's salt is empty", macError)] }
+        case .pbmac1(let digest, let derivation):
+            guard let pbmac1, pbmac1.isSuperset(of: [digest, derivation]) else {
+                return [error("The MAC is \(mac.algorithm)", macError)]
+            }
+        }
+        return mac.iterations > iterationLimit
+            ? ["The MAC has \(mac.iterations) iterations, above the limit of \(iterationLimit)."] : []
+    }
+
+    private func obstacle(_ layer: PKCS12Layer) -> String? {
+        if layer.iterations > iterationLimit {
+            return "\(layer.description): more iterations than the limit of \(iterationLimit)."
+        }
+        guard layer.scheme == OID.pbes2 else {
+            let isKnown = schemes.contains { layer.scheme.hasSuffix("1.2.840.113549.1.\($0)") }
+            return isKnown ? nil : error("The encryption is \(layer.description)", structureError)
+        }
+        let cipher = layer.cipher.hasPrefix("RC2-") ? "RC2-CBC" : layer.cipher
+        guard ciphers.contains(cipher) else {
+            return error("The cipher of \(layer.description) is not there", structureError)
+        }
+        switch layer.derivation {
+        case .pbkdf2(let digest) where functions.contains(digest): return nil
+        case .scrypt where hasScrypt: return nil
+        default: return error("The key derivation of \(layer.description) is not there", structureError)
+        }
+    }
+
+    private func innerObstacles(in contents: PKCS12Contents) -> [String] {
+        var found: [String] = []
+        if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
+        if let onlyKeyCount, contents.keyCount != onlyKeyCount {
+            found.append("There are \(contents.keyCount) private keys instead of \(onlyKeyCount).")
+        }
+        if !contents.lockedKeys.isEmpty {
+            found.append("A private key is damaged, or under a password of its own.")
+        }
+        if !contents.unreadableKeys.isEmpty {
+            found.append(error("A private key cannot be parsed", structureError))
+        }
+        let keys = contents.identities.map(\.privateKey.type) + contents.keys.map(\.privateKey.type)
+        for type in keys.uniqued where !takesKey(type) {
+            found.append(error("A private key is \(type.words)", structureError))
+        }
+        for key in contents.unknownKeys.map(\.name).uniqued where !takesKey(.other(key)) {
+            found.append(error("A private key is \(key)", structureError))
+        }
+        if !takesUnreadableCertificates, !contents.unreadableCertificates.isEmpty {
+            found.append(error("A certificate cannot be parsed", structureError))
+        }
+        if !takesOddAttributes, contents.oddAttributeCount > 0 {
+            found.append(error("A friendly name or a localKeyID has no value or several", structureError))
+        }
+        for bag in contents.otherBags {
+            switch bag.kind {
+            case .revocationList where !takesRevocationLists: found.append("There is a revocation list.")
+            case .secret where !takesSecrets: found.append("There is a secret bag.")
+            case .unknown(let type) where !takesUnknownBags:
+                found.append(error("There is a bag of type \(type)", structureError))
+            default: break
+            }
+        }
+        return found.uniqued
+    }
+
+    private func error(_ reason: String, _ error: String?) -> String {
+        error.map { "\(reason): \($0)." } ?? "\(reason)."
+    }
+}
+
+extension PKCS12Note {
+    fileprivate var isTrailingZeroes: Bool {
+        if case .trailingZeroes = self { true } else { false }
+    }
+
+    fileprivate var isOddPassword: Bool {
+        switch self {
+        case .passwordEncoding(_, .widenedBytes), .passwordEncoding(_, .latin1), .passwordEncoding(_, .utf16):
+            true
+        default: false
+        }
+    }
+}
+
+extension PKCS12PasswordForm {
+    fileprivate var isEmpty: Bool { encoding == .empty || encoding == .absent }
+}
+
+extension KeyType {
+    fileprivate var words: String {
+        if case .ec(let curve) = self { "EC on \(curve)" } else { name }
+    }
+}
+
+extension Sequence where Element: Hashable {
+    /// Each element once, in order.
+    fileprivate var uniqued: [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

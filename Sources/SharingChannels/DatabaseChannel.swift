@@ -1,0 +1,102 @@
+package import DeviceSimulation
+package import Foundation
+private import GRDB
+private import OpenSSL
+
+/// Through a SQLite database in an application group that both apps are of, sealed with a key in a keychain
+/// group of theirs. SQLite's own locks coordinate the two.
+package struct DatabaseChannel: SharingChannel {
+    private static let service = "red.hound.keyshare.database"
+
+    /// What the channel is called.
+    package let name = "database"
+    private let ends: ChannelEndpoints
+
+    /// The channel between `ends`.
+    package init(_ ends: ChannelEndpoints) {
+        self.ends = ends
+    }
+
+    /// Replaces the row, and tells who observes.
+    package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
+        let group = try ends.sharedKeychainGroup()
+        try withDatabase(ends.sender) { queue in
+            let secret = try Keychain(device: ends.device, app: ends.sender).createOrReadPassword(
+                service: Self.service, account: "", accessGroup: group, make: MasterKey.random)
+            let sealed = try SealingKey(secret).seal(
+                credential.encoded, associatedData: Array(Self.service.utf8))
+            try queue.write { database in
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO credential VALUES (1, ?)", arguments: [Data(sealed)])
+            }
+        }
+        ends.announce()
+    }
+
+    /// Reads the row.
+    package func receive(
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+    ) throws(SharingChannelError) -> Credential? {
+        let group = try ends.sharedKeychainGroup()
+        return try withDatabase(app) { queue in
+            let row = try queue.read { database in
+                try Data.fetchOne(database, sql: "SELECT sealed FROM credential WHERE id = 1")
+            }
+            guard let row else { return nil }
+            let secret = try Keychain(device: ends.device, app: app).password(
+                service: Self.service, account: "", accessGroup: group)
+            guard let secret,
+                let plain = try SealingKey(secret).open(
+                    [UInt8](row), associatedData: Array(Self.service.utf8))
+            else { throw SharingChannelError(.damaged, "the row was altered, or its key is gone") }
+            return try Credential(plain, at: now)
+        }
+    }
+
+    /// Deletes the row.
+    package func remove() throws(SharingChannelError) {
+        try withDatabase(ends.sender) { queue in
+            try queue.write { try $0.execute(sql: "DELETE FROM credential") }
+        }
+    }
+
+    private func withDatabase<Value>(
+        _ app: App, _ body: (DatabaseQueue) throws -> Value
+    ) throws(SharingChannelError) -> Value {
+        let group = try ends.sharedApplicationGroup()
+        return try SharingChannelError.wrapping {
+            let folder = try ends.device.groupContainer(group, for: app)
+            let path = folder + "/credential.sqlite"
+            // Making the database is what SQLite's own waiting does not cover.
+            let making = try FileLock.acquire(folder + "/.credential.lock")
+            if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
+            do {
+                let queue = try Self.open(path)
+                withExtendedLifetime(making) {}
+                return try body(queue)
+            } catch let error as DatabaseError {
+                // Not the whole description: it could quote a statement's arguments.
+                throw SharingChannelError(
+                    .failed, "the group's database fails: \(error.message ?? "\(error.resultCode)")",
+                    cause: error)
+            }
+        }
+    }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON")
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS credential
+                        (id INTEGER PRIMARY KEY CHECK (id = 1), sealed BLOB NOT NULL) STRICT
+                    """)
+        }
+        return queue
+    }
+}

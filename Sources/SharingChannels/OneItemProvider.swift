@@ -1,0 +1,134 @@
+internal import KeyShareServer
+internal import KeyShareWire
+internal import SecretMemory
+internal import DeviceSimulation
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+
+/// A provider whose one item is the credential of its app's keychain, sealed with the service's password, as
+/// a PKCS #12 file is protected by its.
+struct OneItemProvider: ProviderService {
+    static let filename = "credential.p12"
+    static let associatedData = Array(identifier.utf8)
+
+    private static let identifier = "credential"
+    private static let service = "red.hound.keyshare.shared-credential"
+    private static let passwordService = "red.hound.keyshare.shared-credential.password"
+    private static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
+
+    private let keychain: Keychain
+    private let deviceState: DeviceStateWatch
+    private let group: String
+    /// Made on first use, and the same from then on.
+    private let password: SecretBytes
+
+    /// The provider of the sender of `ends`.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` before the device's first unlock.
+    init(_ ends: ChannelEndpoints) throws(KeychainError) {
+        keychain = try Keychain(device: ends.device, app: ends.sender)
+        deviceState = DeviceStateWatch(ends.device)
+        group = Self.group(of: ends)
+        password = try keychain.createOrReadPassword(
+            service: Self.passwordService, account: "", accessibility: Self.accessibility,
+            accessGroup: group, make: MasterKey.random)
+    }
+
+    /// Puts the credential in the place of the one there is.
+    func keep(_ credential: Credential) throws(KeychainError) {
+        try keychain.setPassword(
+            credential.encoded, service: Self.service, account: "", accessibility: Self.accessibility,
+            accessGroup: group)
+    }
+
+    /// Deletes the credential of the sender of `ends`, whatever the device's state; silent where there is none.
+    static func removeCredential(of ends: ChannelEndpoints) throws(KeychainError) {
+        try Keychain(device: ends.device, app: ends.sender).deletePassword(
+            service: service, account: "", accessGroup: group(of: ends))
+    }
+
+    func page(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        guard container == Item.root, cursor == nil else { throw Self.missing }
+        return ItemPage(items: try isThere() ? [Self.item] : [], nextCursor: nil)
+    }
+
+    func item(_ identifier: String) async throws(ProviderFailure) -> Item {
+        guard identifier == Self.identifier, try isThere() else { throw Self.missing }
+        return Self.item
+    }
+
+    func services(for identifier: String) async throws(ProviderFailure) -> [String] {
+        _ = try await item(identifier)
+        return [PasswordService.name]
+    }
+
+    func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        try answering {
+            guard identifier == Self.identifier,
+                let credential = try keychain.password(
+                    service: Self.service, account: "", accessGroup: group)
+            else { throw Self.missing }
+            return try SealingKey(password).seal(credential, associatedData: Self.associatedData)
+        }
+    }
+
+    func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        try answering {
+            try Keychain.check(Self.accessibility, isAvailableIn: deviceState.status().state)
+            return password
+        }
+    }
+
+    func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        try answering { try deviceState.status().lockCount }
+    }
+
+    func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage { ItemPage(items: [], nextCursor: nil) }
+
+    func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        throw Self.missing
+    }
+
+    func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
+
+    /// The sender's own, which the receiver is not entitled to.
+    private static func group(of ends: ChannelEndpoints) -> String { ends.sender.applicationIdentifier }
+
+    private static let missing = ProviderFailure(.notAvailable, "there is no such item")
+
+    private static let item = Item(
+        identifier: identifier, filename: filename, kind: .pkcs12,
+        contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
+        created: Date(timeIntervalSince1970: 0))
+
+    private func isThere() throws(ProviderFailure) -> Bool {
+        try answering {
+            do throws(KeychainError) {
+                let query = KeychainQuery(.genericPassword, service: Self.service, accessGroup: group)
+                return try !keychain.copyMatching(query).isEmpty
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return false
+            }
+        }
+    }
+
+    private func answering<Value>(_ body: () throws -> Value) throws(ProviderFailure) -> Value {
+        do {
+            return try body()
+        } catch let failure as ProviderFailure {
+            throw failure
+        } catch let error as KeychainError where error.code == .interactionNotAllowed {
+            throw ProviderFailure(.refused, error.reason)
+        } catch {
+            throw ProviderFailure(.serviceFailed, "the credential cannot be handed over: \(error)")
+        }
+    }
+}

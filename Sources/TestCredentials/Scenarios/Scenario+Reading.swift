@@ -1,0 +1,87 @@
+internal import KeyShareProvider
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+
+extension Scenario {
+    /// Reads a scenario from a YAML text.
+    ///
+    /// - Parameters:
+    ///   - name: what the scenario is called.
+    ///   - source: the file's name, for errors.
+    /// - Throws: `malformedScenario` with file, line, column and what was expected.
+    package init(yaml bytes: [UInt8], name: String, source: String) throws(ProvisioningError) {
+        do throws(ScenarioProblem) {
+            try self.init(try MarkedValue(text: bytes, of: "a scenario"), name: name)
+        } catch {
+            throw error.error(.malformedScenario, in: source)
+        }
+    }
+
+    private init(_ value: MarkedValue, name: String) throws(ScenarioProblem) {
+        let fields = try value.fields(
+            of: "a scenario", among: ["description", "persons", "encoder", "service", "outcome"])
+        self.name = name
+        description = try fields.required("description").line("one sentence about the scenario")
+        var persons: [Persons] = []
+        for value in try fields.required("persons").list("a list of persons") {
+            persons.append(try Persons(value))
+        }
+        self.persons = persons
+        var service = ServiceBehaviour(scenario: name)
+        if let value = fields["encoder"] { try service.readEncoder(value) }
+        if let value = fields["service"] { try service.readService(value) }
+        self.service = service
+        outcome = try fields.read("outcome", Outcome.init)
+    }
+}
+
+extension Scenario.Persons {
+    init(_ value: MarkedValue) throws(ScenarioProblem) {
+        let fields = try value.fields(
+            of: "a person", among: PersonDescription.keys + ["count", "credentials"])
+        count = try fields.number("count", 1...1_000_000) ?? 1
+        for key in ["name", "edipi", "email"] where count > 1 {
+            guard let value = fields[key] else { continue }
+            throw ScenarioProblem(value.mark, "\(key) is one person's; expected none beside count")
+        }
+        description = try PersonDescription(fields)
+        var credentials: [Scenario.Credentials] = []
+        var faults: [Scenario.Fault] = []
+        for value in try fields.required("credentials").list("a list of credentials") {
+            if value.hasFault {
+                faults.append(try Scenario.Fault(value))
+            } else {
+                credentials.append(try Scenario.Credentials(value))
+            }
+        }
+        self.credentials = credentials
+        self.faults = faults
+    }
+}
+
+extension Scenario.Fault {
+    init(_ value: MarkedValue) throws(ScenarioProblem) {
+        let fields = try value.fields(of: "a fault", among: ["fault", "key"])
+        let name = try fields.required("fault")
+        let known = Specimen.certificateFaults
+        if case .text(let text) = name.content, Specimen.fault(named: text) != nil,
+            !known.contains(where: { $0.name == text })
+        {
+            throw ScenarioProblem(
+                name.mark, "\u{201C}\(text)\u{201D} is a fault of files, which a keychain cannot hold",
+                hint: "keyshare-provider provision --fault \(text) -o FILE makes it")
+        }
+        specimen = try name.choice("a fault", among: known.map(\.name)) { text in
+            known.first { $0.name == text }
+        }
+        algorithm = try fields.read("key", Scenario.Credentials.algorithm) ?? .rsa(bits: 2048)
+    }
+}
+
+extension MarkedValue {
+    fileprivate var hasFault: Bool {
+        guard case .mapping(let entries) = content else { return false }
+        return entries.contains { if case .text("fault") = $0.key.content { true } else { false } }
+    }
+}

@@ -1,0 +1,184 @@
+import KeyShareClient
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import UnixSignals
+
+struct Browse: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what the document picker would show.",
+        discussion: """
+            Everything the provider lists is shown; what conforms to none of the types asked for is marked with a \
+            dash and cannot be imported. A folder can be opened whatever its own mark.
+
+            --watch shows it again whenever the provider says that its identities have changed, until SIGINT or \
+            SIGTERM; with --json each time as one document on a line of its own. A provider that is down at a \
+            change is waited for, until it starts again or the next change.
+
+            EXAMPLE:
+              keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
+              keyshare-consumer browse --watch --json
+
+            \(RequestOptions.types)
+            """)
+
+    @Argument(help: "A folder to open (default: the root).")
+    var container = Item.root
+
+    @Option(
+        help: ArgumentHelp(
+            "Show a file's certificate or a zip's contents, without importing.", valueName: "item"))
+    var details: String?
+
+    @Flag(help: "Show it again at each change, until SIGINT or SIGTERM.")
+    var watch = false
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard request.mechanism == .keySharing2025 || (details == nil && container == Item.root) else {
+            throw ValidationError("a legacy list is flat and has no details; these go with --mechanism 2025")
+        }
+        guard !watch || details == nil else {
+            throw ValidationError("--details and --watch exclude each other")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        let request = try request.request()
+        let device = try device.openDevice()
+        let socket = try self.device.socketPath(of: device)
+        guard !watch else { return try await keepListing(device, socket, request, console) }
+        try await ProviderClient.withConnection(path: socket) { client in
+            let picker = DocumentPicker(client, request: request)
+            if let details {
+                try await show(details, picker, client, console)
+            } else {
+                try await list(picker, client, request, console)
+            }
+        }
+    }
+
+    /// Lists now and at each change.
+    private func keepListing(
+        _ device: Device, _ socket: String, _ request: TypeRequest, _ console: Console
+    ) async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        // Observed before the first list is made, so that no change falls between the two.
+        let changes = try Notifications(device: device).observe(Notifications.identitiesChanged)
+        @Sendable func list(isAgain: Bool) async throws {
+            // Each time anew: the provider may have been started again since.
+            try await ProviderClient.withConnection(path: socket) { client in
+                try await self.list(
+                    DocumentPicker(client, request: request), client, request, console, isAgain: isAgain)
+            }
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                try await list(isAgain: false)
+                for await _ in changes {
+                    do {
+                        try await list(isAgain: true)
+                    } catch  where !Task.isCancelled {
+                        let failure = CommandFailure(error)
+                        // One that is down may be started again; the change that says so is waited for.
+                        guard failure.status == .providerUnavailable else { throw error }
+                        Console.failure(
+                            CommandFailure(
+                                failure.status, "\(failure.message); waiting for the next change",
+                                hint: failure.hint))
+                    }
+                }
+                if !Task.isCancelled { throw device.gone }
+            }
+            group.addTask {
+                for await _ in signals { return }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// - Parameter isAgain: whether an earlier list stands above, from which a blank line parts this one.
+    private func list(
+        _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
+        isAgain: Bool = false
+    ) async throws {
+        let rows: [ItemListingDocument.Row]
+        if request.mechanism == .legacy {
+            // The provider has filtered already: what it lists can be chosen.
+            rows = try await client.present(request.identifiers).map {
+                ItemListingDocument.Row($0, enabled: true)
+            }
+        } else {
+            rows = try await picker.items(in: container).compactMap { decision in
+                decision.item.map { ItemListingDocument.Row($0, enabled: decision.isEnabled) }
+            }
+        }
+        if output.json {
+            try console.document(
+                ItemListingDocument(
+                    mechanism: request.mechanism, container: container, items: rows,
+                    requested: request.identifiers), onOneLine: watch)
+        } else {
+            if isAgain { try console.data("") }
+            try console.table(of: rows)
+        }
+    }
+
+    /// What the UI extension shows of an item before it is picked: it belongs to the provider, so whether the
+    /// item is enabled does not matter.
+    private func show(
+        _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
+    ) async throws {
+        let item = try await picker.find(name)
+        let preview = try await Preview(item, from: client)
+        let failure = preview.files.lazy.compactMap(\.error).first.map { CommandFailure($0) }
+        if output.json {
+            try console.document(DetailsDocument(item: item, preview: preview, failure: failure))
+        } else {
+            try console.data("\(item.filename)  (\(item.contentType))")
+            for file in preview.files {
+                if let entry = file.entry { try console.data("\n\(entry)") }
+                for certificate in file.certificates { try console.certificate(certificate) }
+                if let error = file.error {
+                    let failure = CommandFailure(error)
+                    try console.data("  cannot be read: \(failure.message)")
+                }
+            }
+        }
+        if let failure {
+            Console.failure(failure)
+            throw ReportedFailure(failure)
+        }
+    }
+}
+
+private struct DetailsDocument: Encodable {
+    struct Entry: Encodable {
+        let name: String?
+        let certificates: [CertificateDocument]
+        let error: FailureDocument.Body?
+    }
+
+    let item: ItemListingDocument.Row
+    let entries: [Entry]
+    let error: FailureDocument.Body?
+
+    init(item: Item, preview: Preview, failure: CommandFailure?) {
+        error = failure.map(FailureDocument.Body.init)
+        self.item = ItemListingDocument.Row(item)
+        entries = preview.files.map { file in
+            Entry(
+                name: file.entry, certificates: file.certificates.map(CertificateDocument.init),
+                error: file.error.map { FailureDocument.Body(CommandFailure($0)) })
+        }
+    }
+}

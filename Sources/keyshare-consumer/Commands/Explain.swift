@@ -1,0 +1,132 @@
+import KeyShareClient
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareConsumer
+import KeySharing
+
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say for every item why it is enabled, disabled or absent, and what would change that.",
+        discussion: """
+            The reasons come from the functions that filter, and their codes are stable: \
+            \(ItemDecision.Reason.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            EXAMPLE:
+              keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
+
+            \(RequestOptions.types)
+            """)
+
+    @Argument(help: "Only the item of this identifier or file name.")
+    var item: String?
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        let problems = TypeRequest.problems(with: request.uti, mechanism: request.mechanism)
+        let request = TypeRequest(droppingProblemsFrom: request.uti, mechanism: request.mechanism)
+        var decisions = Explanation.rows(for: problems)
+        let socket = try device.socketPath(of: try device.openDevice())
+        do {
+            decisions += try await ProviderClient.withConnection(path: socket) { client in
+                try await explain(request, client)
+            }
+        } catch let error as ConnectionError where !problems.isEmpty && error.code == .notRunning {
+            // What is wrong with the types can be said without a provider.
+            console.detail(error.reason)
+        }
+        if let item {
+            decisions = decisions.filter {
+                $0.identifier == item || $0.item?.filename == item || $0.item == nil
+            }
+            guard decisions.contains(where: { $0.item != nil }) || !problems.isEmpty else {
+                throw ItemLookupError(.noSuchItem, item)
+            }
+        }
+        let failure = problems.first.map { CommandFailure($0) }
+        if output.json {
+            try console.document(ExplanationDocument(request, decisions, failure))
+        } else {
+            try write(decisions, console)
+        }
+        if let failure {
+            Console.failure(failure)
+            throw ReportedFailure(failure)
+        }
+    }
+
+    private func explain(_ request: TypeRequest, _ client: ProviderClient) async throws -> [ItemDecision] {
+        let identities = try await client.identityFacts()
+        guard request.mechanism == .keySharing2025 else {
+            return Explanation.legacy(identities: identities, request: request)
+        }
+        let root = try await client.items(in: Item.root)
+        var items: [Item] = []
+        for item in root {
+            items.append(item)
+            if item.kind == .folder { items += try await client.items(in: item.identifier) }
+        }
+        return Explanation.keySharing2025(items: items, identities: identities, request: request)
+    }
+
+    private func write(_ decisions: [ItemDecision], _ console: Console) throws {
+        for decision in decisions {
+            let folder = decision.item.map { $0.parent == Item.root ? "" : $0.parent + "/" } ?? ""
+            let name = folder + (decision.item?.filename ?? decision.identifier)
+            let line = "\(decision.state.rawValue)  \(name)  [\(decision.reason.rawValue)]"
+            if decision.isEnabled {
+                try console.data(line)
+            } else {
+                try console.dimmed(line)
+            }
+            try console.data("    \(decision.message)")
+            if !decision.missing.isEmpty {
+                try console.data("    to change that: --uti " + decision.missing.joined(separator: " --uti "))
+            }
+        }
+    }
+}
+
+private struct ExplanationDocument: Encodable {
+    struct Row: Encodable {
+        let identifier: String
+        let filename: String?
+        let kind: String?
+        let contentType: String?
+        let parent: String?
+        let enabled: Bool
+        let state: String
+        let reason: String
+        let message: String
+        let missing: [String]
+
+        init(_ decision: ItemDecision) {
+            identifier = decision.identifier
+            filename = decision.item?.filename
+            kind = decision.item?.kind.rawValue
+            contentType = decision.item?.contentType
+            parent = decision.item?.parent
+            enabled = decision.isEnabled
+            state = decision.state.rawValue
+            reason = decision.reason.rawValue
+            message = decision.message
+            missing = decision.missing
+        }
+    }
+
+    let mechanism: String
+    let requested: [String]
+    let items: [Row]
+    let error: FailureDocument.Body?
+
+    init(_ request: TypeRequest, _ decisions: [ItemDecision], _ failure: CommandFailure?) {
+        mechanism = request.mechanism.rawValue
+        requested = request.identifiers
+        items = decisions.map(Row.init)
+        error = failure.map(FailureDocument.Body.init)
+    }
+}

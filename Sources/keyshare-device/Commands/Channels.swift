@@ -1,0 +1,184 @@
+import ArgumentParser
+import CommandSupport
+import SharingChannels
+import DeviceSimulation
+import Foundation
+import UnixSignals
+
+struct Channels: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Try every channel a credential can take from one app to another, and an attacker's luck on it.",
+        discussion: """
+            The channels are tried on a device made for it, of which nothing is left. Without options the two \
+            apps are of one team and share a keychain group and an application group, and the device is in \
+            the state of this one. That a channel is closed is an answer, with exit code 0; one that fails gives \
+            the code of its failure. SIGINT and SIGTERM end the trials, with 130 and 143.
+
+            EXAMPLE:
+              keyshare-device channels
+              keyshare-device channels --to consumer --state locked
+            """)
+
+    @Option(help: "Who sends: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var from = AppName.provider
+
+    @Option(help: "Who receives (default: another app of the sender's team with the sender's groups).")
+    var to: AppName?
+
+    @Option(help: ArgumentHelp("The sender's entitlements, a property list.", valueName: "file"))
+    var senderEntitlements: String?
+
+    @Option(help: ArgumentHelp("The receiver's entitlements, a property list.", valueName: "file"))
+    var receiverEntitlements: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Unlocked, locked, before-first-unlock or no-passcode (default: as the device is).",
+            valueName: "state"),
+        transform: Channels.state)
+    var state: DeviceState?
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        let options = device
+        let device = try options.openDevice()
+        var sender = from.app
+        if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
+        var receiver =
+            to?.app
+            ?? App(
+                bundleIdentifier: "red.hound.keyshare.companion", teamIdentifier: sender.teamIdentifier,
+                entitlements: sender.entitlements)
+        if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
+        (sender, receiver) = (sender.installed(with: receiver), receiver.installed(with: sender))
+
+        let trial = ChannelExperiment(sender: sender, receiver: receiver, state: try state ?? device.state())
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let folder = try ScratchDevice(on: device, runtimeDirectory: options.runtimeDirectory)
+        let candidates = ChannelFactory.all(runtimeDirectory: options.runtimeDirectory)
+        let work = Task { try await Self.run(trial, of: candidates, in: folder.path, console) }
+        let interrupt = Task { () -> UnixSignal? in
+            for await signal in signals {
+                work.cancel()
+                return signal
+            }
+            return nil
+        }
+        let reports = await work.result
+        interrupt.cancel()
+        // What cannot be removed now is by the next run.
+        try? folder.end()
+        if let signal = await interrupt.value { throw ExitCode(128 + signal.rawValue) }
+        try report(try reports.get(), to: console)
+    }
+
+    private static func run(
+        _ trial: ChannelExperiment, of candidates: [ChannelFactory], in folder: String, _ console: Console
+    ) async throws -> [ChannelReport] {
+        defer { console.progress(nil) }
+        let now = Date()
+        var reports: [ChannelReport] = []
+        for candidate in candidates {
+            console.progress("trying \(candidate.name)")
+            reports.append(try await trial.run(candidate, folder: folder, now: now))
+        }
+        return reports
+    }
+
+    /// Writes what was found. That a channel is closed is an answer; that it fails is not.
+    private func report(_ reports: [ChannelReport], to console: Console) throws {
+        let failed = reports.filter { $0.failure?.code == .failed }
+        let failures = failed.compactMap { report in
+            report.failure.map { CommandFailure($0) }.map {
+                CommandFailure($0.status, code: $0.code, "\(report.name): \($0.message)", hint: $0.hint)
+            }
+        }
+        if output.json {
+            try console.document(
+                ChannelsDocument(
+                    channels: reports.map(ChannelDocument.init),
+                    error: failures.first.map(FailureDocument.Body.init)))
+        } else {
+            var table = Table(
+                "CHANNEL", "WORKS", "OTHERS READ IT", "PLAIN FILE", "RESTART", "REINSTALL", "HAND-OVER")
+            for report in reports {
+                table.append(Self.row(report))
+            }
+            try console.lines(table.text)
+            for report in reports {
+                guard let failure = report.failure, failure.code != .failed else { continue }
+                console.note("\(report.name): \(failure.reason)")
+                if let hint = failure.hint { console.note("hint: \(hint)") }
+            }
+        }
+        for failure in failures { Console.failure(failure) }
+        if let first = failures.first { throw ReportedFailure(first) }
+    }
+
+    private static func row(_ report: ChannelReport) -> [String] {
+        guard let handOver = report.handOver else {
+            return [report.name, "no: \(report.failure?.code.rawValue ?? "")", "-", "-", "-", "-", "-"]
+        }
+        return [
+            report.name, "yes", report.attack.rawValue, report.isInPlainFile ? "yes" : "no",
+            report.survivesRestart ? "survives" : "lost", report.survivesReinstall ? "survives" : "lost",
+            handOver.formatted(.units(allowed: [.milliseconds], fractionalPart: .show(length: 1))),
+        ]
+    }
+
+    private static func state(_ text: String) throws -> DeviceState {
+        guard let state = DeviceState(text) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is no state of a device")
+        }
+        return state
+    }
+
+    private static func entitlements(_ path: String) throws -> Entitlements {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(
+                .noSuchItem, "cannot read \(path)", hint: "name a property list of an app's entitlements")
+        }
+        do throws(DeviceError) {
+            return try Entitlements(plist: [UInt8](data))
+        } catch {
+            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.hint)
+        }
+    }
+}
+
+private struct ChannelsDocument: Encodable {
+    let channels: [ChannelDocument]
+    /// The first channel's that failed; a channel that is closed is none.
+    let error: FailureDocument.Body?
+}
+
+private struct ChannelDocument: Encodable {
+    let channel: String
+    let works: Bool
+    let reason: String?
+    let message: String?
+    let hint: String?
+    let othersRead: String?
+    let isInPlainFile: Bool?
+    let survivesRestart: Bool?
+    let survivesReinstall: Bool?
+    let handOverMilliseconds: Double?
+
+    init(_ report: ChannelReport) {
+        channel = report.name
+        works = report.failure == nil
+        reason = report.failure?.code.rawValue
+        message = report.failure?.reason
+        hint = report.failure?.hint
+        // Of a channel that does not work nothing else was tried.
+        othersRead = works ? report.attack.rawValue : nil
+        isInPlainFile = works ? report.isInPlainFile : nil
+        survivesRestart = works ? report.survivesRestart : nil
+        survivesReinstall = works ? report.survivesReinstall : nil
+        handOverMilliseconds = report.handOver.map { $0 / .milliseconds(1) }
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct KeychainItems: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keychain",
+        abstract: "List what an app sees in the keychain, and what of it is open now; no secrets.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device keychain --app provider
+            """)
+
+    @Option(help: "Whose view: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var app: AppName?
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        let state = try device.state()
+        let apps = app.map { [$0.app] } ?? [.provider, .consumer]
+        let items = try apps.flatMap { app in
+            let keychain = try Keychain(device: device, app: app)
+            return try ItemClass.allCases.flatMap { itemClass in
+                try Self.items(itemClass, in: keychain).map { ItemDocument($0, of: app, in: state) }
+            }
+        }
+        if output.json {
+            try console.document(["items": items])
+            return
+        }
+        var table = Table("CLASS", "NAME", "GROUP", "ACCESSIBLE", "NOW")
+        for item in items {
+            table.append(
+                item.class, item.name, item.accessGroup, item.accessible, item.isOpen ? "open" : "closed")
+        }
+        try console.lines(table.text)
+        console.note("\(counted(items.count, "item", "items")); the device is \(state)")
+    }
+
+    private static func items(
+        _ itemClass: ItemClass, in keychain: Keychain
+    ) throws(KeychainError) -> [KeychainItem] {
+        do {
+            return try keychain.copyMatching(KeychainQuery(itemClass), limit: .max)
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+}
+
+private struct ItemDocument: Encodable {
+    let app: String
+    let `class`: String
+    let name: String
+    let accessGroup: String
+    let accessible: String
+    let isOpen: Bool
+
+    init(_ item: KeychainItem, of app: App, in state: DeviceState) {
+        self.app = app.bundleIdentifier
+        self.class = item.itemClass.rawValue
+        let names = [item.attributes.label, item.attributes.service, item.attributes.account]
+        name = names.filter { !$0.isEmpty }.joined(separator: " ")
+        accessGroup = item.accessGroup
+        accessible = item.accessibility.name
+        isOpen = item.accessibility.isAvailable(in: state)
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring another device's keychain to this one, as restoring its backup does.",
+        discussion: """
+            Items that are for their own device only stay behind, and what is here already stays as it is.
+            Both devices must be unlocked.
+
+            EXAMPLE:
+              keyshare-device restore ~/old-phone --device ~/new-phone
+            """)
+
+    @Argument(help: ArgumentHelp("The other device's folder.", valueName: "dir"))
+    var source: String
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        // Opening it would make one.
+        guard Device.isThere(folder: source) else {
+            throw CommandFailure(
+                .noSuchItem, "there is no device with a keychain in \(source)",
+                hint: "name the folder of the device that was backed up")
+        }
+        let (target, source) = (try device.openDevice(), try Device(folder: source))
+        guard source != target else {
+            throw CommandFailure(
+                .usage, "\(source.folder) is the device itself", hint: "name another with --device")
+        }
+        let result = try target.restoreKeychain(from: source)
+        if output.json {
+            try output.console.document(["restored": result.restored, "left": result.left])
+        } else {
+            output.console.note(
+                "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"
+            )
+        }
+    }
+}

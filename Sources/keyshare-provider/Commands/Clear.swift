@@ -1,0 +1,50 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import KeyShareProvider
+
+struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Empty the provider's keychain: identities, authorities and password.",
+        discussion: """
+            A keychain that is damaged is put aside, and what still opens of other apps comes along into a new \
+            one; no provider may be serving then.
+
+            EXAMPLE:
+              keyshare-provider clear --yes
+            """)
+
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        var document = Document(removed: 0)
+        do {
+            let store = try ProviderStore(device)
+            try confirmation.confirm("Remove everything from the provider's keychain?")
+            document.removed = try store.removeAll()
+        } catch let error as KeychainError where error.code == .invalidKeychain {
+            try confirmation.confirm("The keychain is damaged. Put it aside and begin a new one?")
+            let lock = try device.useAlone()
+            defer { withExtendedLifetime(lock) {} }
+            let recovery = try ProviderStore.recover(device, from: nil)
+            document.keptIn = recovery.folder
+            console.note(recovery.words)
+        }
+        try ServiceBehaviour.store(nil, on: device)
+        try Notifications(device: device).post(Notifications.passwordChanged)
+        if output.json {
+            try console.document(document)
+        } else if document.keptIn == nil {
+            console.note("removed \(counted(document.removed, "item", "items"))")
+        }
+    }
+
+    private struct Document: Encodable {
+        var removed: Int
+        var keptIn: String?
+    }
+}

@@ -1,0 +1,94 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Foundation
+import KeyShareProvider
+
+struct Faults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the faults that test credentials can be made with, or write a file of each.",
+        discussion: """
+            Each fault says what a correct consumer does, and with which exit codes of its import and verify. \
+            provision --fault makes one of them.
+
+            EXAMPLE:
+              keyshare-provider faults
+              keyshare-provider faults --write specimens --seed 1 --at 2026-01-01
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Write every fault, sound files beside them, and a manifest into this folder.", valueName: "dir"))
+    var write: String?
+
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var clock: ClockOptions
+    // Nothing on it is needed; taken all the same, as by every command.
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard write != nil || seeding.seed == nil else {
+            throw ValidationError("--seed goes with --write")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        if let write {
+            try await makeFiles(in: write, console)
+        } else if output.json {
+            try console.document(Document(faults: Specimen.faults.map(Document.Fault.init)))
+        } else {
+            var table = Table("FAULT", "IMPORT", "VERIFY", "WHAT IT IS")
+            for fault in Specimen.faults {
+                let expectation = fault.expectation
+                table.append(
+                    fault.name, String(expectation.importing),
+                    expectation.verifying.map(String.init) ?? "-", fault.sentence)
+            }
+            try console.lines(table.text)
+        }
+    }
+
+    private func makeFiles(in folder: String, _ console: Console) async throws {
+        seeding.warn()
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                .cannotCreate, "cannot make the folder \(folder)", hint: "name another one with --write")
+        }
+        let collection = try await SpecimenCollection(
+            at: seeding.date(clock), password: Self.password, from: seeding.source,
+            width: ProcessInfo.processInfo.activeProcessorCount)
+        for file in collection.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
+        if output.json {
+            try console.document(collection.manifest)
+        } else {
+            console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")
+        }
+    }
+
+    /// What every file is under; no secret, for the manifest tells it.
+    private static let password = "Test material only"
+
+    private struct Document: Encodable {
+        struct Fault: Encodable {
+            let name: String
+            let sentence: String
+            let duty: String
+            let expectation: Specimen.Expectation
+
+            init(_ specimen: Specimen) {
+                name = specimen.name
+                sentence = specimen.sentence
+                duty = specimen.duty
+                expectation = specimen.expectation
+            }
+        }
+
+        let faults: [Fault]
+    }
+}

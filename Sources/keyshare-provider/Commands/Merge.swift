@@ -1,0 +1,55 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Foundation
+import KeyShareProvider
+
+struct Merge: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Add what the providers of other devices hold to this one's keychain.",
+        discussion: """
+            Identities and authorities that are here already stay as they are, so merging again changes nothing. \
+            What any of the devices has revoked is revoked.
+
+            EXAMPLE:
+              keyshare-provider merge part-1 part-2 --device whole
+            """)
+
+    @Argument(help: ArgumentHelp("Folders of other simulated devices.", valueName: "dir"))
+    var devices: [String]
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !devices.isEmpty else { throw ValidationError("name at least one device's folder") }
+    }
+
+    func run() throws {
+        let console = output.console
+        for folder in devices {
+            guard Device.isThere(folder: folder) else {
+                throw CommandFailure(
+                    .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
+            }
+        }
+        let device = try device.openDevice()
+        let lock = try Provision.lock(device)
+        defer { withExtendedLifetime(lock) {} }
+        let store = try ProviderStore(device)
+        var added = 0
+        for (number, folder) in devices.enumerated() {
+            let other = try ProviderStore(try Device(folder: folder))
+            added += try store.merge(other) { seen in
+                console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
+            }
+        }
+        console.progress(nil)
+        if output.json {
+            try console.document(["added": added])
+        } else {
+            console.note("added \(counted(added, "identity", "identities"))")
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Foundation
+import KeyShareProvider
+import KeySharing
+import OpenSSL
+
+struct Provision: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make a test PKI and identities like the DoD's in the provider's keychain.",
+        discussion: """
+            The newest generation of each type starts the day before now (or --at), each older one three years \
+            earlier, and each is valid for three years. The authorities of an earlier run are used again. A run \
+            that was interrupted goes on when the same command is given again.
+
+            A scenario describes all of that, faults and the service's behaviour in one YAML file. How the \
+            provider is to serve is kept with the device: serve and export do so until another scenario is \
+            provisioned or the keychain is cleared, but for what their own options say.
+
+            EXAMPLE:
+              keyshare-provider provision --person "Dana Example" --types signature,encryption
+              keyshare-provider provision --scenario three-renewals --seed 1 --at 2026-01-01
+            """)
+
+    @OptionGroup var scenarios: ScenarioOptions
+
+    @OptionGroup var contents: ContentsOptions
+    @OptionGroup var persons: PersonOptions
+
+    @Flag(
+        help: ArgumentHelp(
+            "Add one generation for everybody who is in the keychain: like the newest certificate of each type, "
+                + "but for what --profile, --key, --policy-arc and --pki say."))
+    var renew = false
+
+    @Option(
+        help: ArgumentHelp("Make one identity with a fault; faults lists them.", valueName: "name"))
+    var fault: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Make only part i of n of a seeded run, by person; merge puts them together.", valueName: "i/n"),
+        transform: Provision.shard)
+    var shard: ProvisioningRequest.Shard?
+
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if scenarios.scenario != nil {
+            guard !contents.areGiven, !persons.areGiven, !renew, fault == nil, shard == nil else {
+                throw ValidationError(
+                    "--scenario says by itself who gets what; it goes with --seed, --at and --pki only")
+            }
+        }
+        guard shard == nil || seeding.seed != nil else {
+            throw ValidationError("--shard needs --seed, or the parts would not fit together")
+        }
+        guard !renew || !(persons.areGiven || contents.areGenerationsGiven || shard != nil || fault != nil)
+        else {
+            throw ValidationError(
+                "--renew adds one generation for who is there; it goes without persons, --generations, "
+                    + "--dates, --recovered, --shard and --fault")
+        }
+        if fault != nil {
+            guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
+            else {
+                throw ValidationError(
+                    "--fault makes one identity of its own kind; it goes with --key, --pki and one person only"
+                )
+            }
+        }
+        guard fault != nil || destination.output == nil else {
+            throw ValidationError("-o goes with --fault")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        if scenarios.listScenarios { return try ScenarioOptions.list(console) }
+        // What is wrong with a scenario is said before anything is made.
+        let scenario = try scenarios.read()
+        seeding.warn()
+        let device = try device.openDevice()
+        let lock = try Self.lock(device)
+        defer { withExtendedLifetime(lock) {} }
+        let store = try ProviderStore(device)
+        if let fault {
+            try await FaultProvisioning(name: fault, provision: self).run(store, console)
+        } else if let scenario {
+            let outcome = try await make(scenario, in: store, console)
+            try ServiceBehaviour.store(scenario.service, on: device)
+            try report(outcome, console, scenario)
+        } else {
+            try report(try await make(in: store, console), console)
+        }
+    }
+
+    /// Keeps others from provisioning at the same time: two runs of the same request would make the same serial
+    /// numbers, and of two that write the authorities' register one would be lost.
+    ///
+    /// - Throws: `DeviceError`.
+    static func lock(_ device: Device) throws -> FileLock {
+        try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
+    }
+
+    private func make(
+        _ scenario: Scenario, in store: ProviderStore, _ console: Console
+    ) async throws -> Provisioner.Outcome {
+        let run = try ScenarioRun(
+            scenario, in: store, seed: seeding.seed, at: clock.at, locations: contents.locations)
+        var bar = ProgressBar(console, "identities", total: try run.count())
+        defer { bar.clear() }
+        return try await Provisioner(store).run(run) { bar.show($0) }
+    }
+
+    private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
+        let runs = try runs(in: store)
+        var bar = ProgressBar(
+            console, "identities", total: try runs.reduce(0) { $0 + (try $1.request.identityCount()) })
+        defer { bar.clear() }
+        var outcome = Provisioner.Outcome()
+        for run in runs {
+            let before = outcome.count + outcome.skipped
+            outcome.add(try await Provisioner(store).run(run) { bar.show(before + $0) })
+        }
+        return outcome
+    }
+
+    private func runs(in store: ProviderStore) throws -> [ProvisioningRun] {
+        let seed = seeding.seed.map { Seed(String($0)) }
+        guard renew else {
+            let descriptions = try persons.descriptions()
+            return [
+                try ProvisioningRun(in: store, seed: seed, at: clock.at) { date in
+                    var request = contents.request(at: date)
+                    request.persons = try PersonDescription.persons(descriptions, seed: seeding.seed)
+                    request.personCount = descriptions.isEmpty ? persons.count ?? 1 : descriptions.count
+                    request.shard = shard
+                    return request
+                }
+            ]
+        }
+        let renewal = try Renewal(of: store, types: contents.types, changing: contents.changes)
+        return try renewal.groups.map { group in
+            try ProvisioningRun(
+                in: store, seed: seed, purpose: "renew", at: clock.at, request: group.request)
+        }
+    }
+
+    private func report(
+        _ outcome: Provisioner.Outcome, _ console: Console, _ scenario: Scenario? = nil
+    ) throws {
+        if output.json {
+            try console.document(
+                Document(
+                    identities: outcome.made.map(Document.Identity.init), made: outcome.count,
+                    alreadyThere: outcome.skipped, scenario: scenario?.name,
+                    service: scenario?.service))
+            return
+        }
+        if outcome.count <= Self.longestTable {
+            var table = Table("TYPE", "VALID FROM", "SERIAL", "LABEL")
+            for identity in outcome.made {
+                table.append(
+                    identity.type(.keySharing2025).rawValue, String(identity.notBefore.utcText.prefix(10)),
+                    identity.serialNumber, String(identity.label.prefix(16)) + "\u{2026}")
+            }
+            try console.lines(table.text)
+        }
+        let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
+        console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
+        if let words = scenario?.service.words {
+            console.note("serve will do as the scenario says: \(words)")
+        }
+    }
+
+    private static let longestTable = 100
+
+    static func shard(_ text: String) throws -> ProvisioningRequest.Shard {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count == 2, let number = parts[0], let count = parts[1],
+            let shard = ProvisioningRequest.Shard(number: number, count: count)
+        else { throw ValidationError("\u{201C}\(text)\u{201D} is no part such as 2/5") }
+        return shard
+    }
+
+    struct Document: Encodable {
+        struct Identity: Encodable {
+            let label: String
+            let type: String
+            let serial: String
+            let notBefore: Date
+
+            init(_ identity: IdentitySummary) {
+                label = identity.label
+                type = identity.type(.keySharing2025).rawValue
+                serial = identity.serialNumber
+                notBefore = identity.notBefore
+            }
+        }
+
+        /// The first thousand.
+        let identities: [Identity]
+        let made: Int
+        let alreadyThere: Int
+        let scenario: String?
+        /// How the provider serves from now on, as far as the scenario says.
+        let service: ServiceBehaviour?
+    }
+}

@@ -1,0 +1,221 @@
+import KeyShareServer
+import LoopbackHTTP
+import TestCredentials
+import ArgumentParser
+import CLinux
+import CommandSupport
+import DeviceSimulation
+import Foundation
+import KeyShareProvider
+import KeySharing
+import Logging
+import OpenSSL
+import ServiceLifecycle
+import UnixSignals
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
+        discussion: """
+            Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect; with --json it is a document on standard output.
+
+            Where a scenario was provisioned last, it serves as that says; --root, --pasteboard-expiry, --fault \
+            and the options about files come before it, and --ignore-scenario leaves it out.
+
+            --fault does one thing wrong on purpose, so that a consumer can be tested against it:
+            \(Self.faults)
+
+            --pki answers over HTTP at the URLs of certificates that were made with provision --pki: the \
+            authorities' certificates, revocation lists, and OCSP. Everybody on this machine may ask.
+
+            EXAMPLE:
+              keyshare-provider serve --verbose
+              keyshare-provider serve --fault cut-read
+              keyshare-provider serve --pki 127.0.0.1:8080
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "What the root shows of single files: all, or recent as the sample app has it. (default: all)",
+            valueName: "contents"))
+    var root: RootContents?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a legacy password stays on the pasteboard, in seconds. (default: 60)",
+            valueName: "seconds"))
+    var pasteboardExpiry: Double?
+
+    @Option(
+        help: ArgumentHelp("Do one thing wrong on purpose; the list is above.", valueName: "name"))
+    var fault: ServiceFault?
+
+    @Flag(help: "Serve as usual, whatever the scenario says that was provisioned last.")
+    var ignoreScenario = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve the test PKI's files and OCSP here too: 127.0.0.1 or [::1], and a port, 0 for any.",
+            valueName: "address:port"))
+    var pki: String?
+
+    @OptionGroup var profile: ProfileOptions
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (0...86_400).contains(pasteboardExpiry ?? 0) else {
+            throw ValidationError("--pasteboard-expiry takes a number from 0 to 86400")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        let address = try pki.map { try LoopbackAddress($0) }
+        // What this process holds in memory is worth more than a core dump of it.
+        guard clinux_refuse_core_dumps() == 0 else {
+            throw CommandFailure(.inputOutput, "cannot keep this process out of core dumps")
+        }
+        // A connection is a descriptor, and the usual limit is far below what the server has room for.
+        ProviderServer.raiseDescriptorLimit()
+        let device = try device.openDevice()
+        // It must not be erased under those who are served from it.
+        let use = try device.use()
+        defer { withExtendedLifetime(use) {} }
+        try device.clearUnfinished(now: Date())
+        let store = try ProviderStore(device)
+        let problems = try store.quickCheck()
+        guard problems.isEmpty else {
+            for problem in problems { Console.standardError(problem.reason) }
+            throw Check.failure(problems)
+        }
+        let clock = clock
+        let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
+        if let behaviour, let words = behaviour.words {
+            console.note("serving as the scenario \(behaviour.scenario) says, but for options: \(words)")
+        }
+        let fault = fault ?? behaviour?.fault
+        let pasteboard = try PasteboardPassword(
+            device,
+            lifetime: pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
+        ) { Date() }
+        let provider = try Provider(
+            store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
+            friendlyName: profile.friendlyName ?? behaviour?.friendlyName, fixedPassword: fault?.password,
+            now: { clock.now }, putOnPasteboard: pasteboard.put)
+        let logger = Self.logger(console.verbosity)
+        var service: any ProviderService = provider
+        if let fault {
+            service = FaultyProvider(provider, fault: fault) { try store.rotateServicePassword() }
+            console.note("at fault on purpose: \(fault.explanation)")
+        }
+        let server = try ProviderServer(
+            path: try self.device.socketPath(of: device), inherited: try SocketActivation.descriptor(),
+            service: service, fault: fault?.ofConnection,
+            logger: logger)
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(service: server),
+            .init(
+                service: try Watch(device, Notifications.passwordChanged) {
+                    // Where it cannot be read now, the next request tries again and says so.
+                    try? provider.refresh()
+                    server.endOldGrants()
+                }),
+            .init(
+                service: try Watch(device, Notifications.deviceStateChanged) {
+                    server.endOldGrants()
+                    provider.followDeviceState()
+                }),
+        ]
+        var website: LoopbackServer?
+        if let address {
+            let responder = PKIResponder(store) { clock.now }
+            let server = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
+            services.append(.init(service: server))
+            website = server
+        }
+        services.append(
+            .init(
+                service: Announcement(
+                    console: console, path: server.path, pki: website.map { "http://\($0.address)" },
+                    store: store)))
+        // What the group says of its services below a warning is how they look in Swift.
+        var groupLogger = logger
+        groupLogger.logLevel = max(logger.logLevel, .warning)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger))
+        try await group.run()
+        console.note("stopped")
+    }
+
+    private static let faults = ServiceFault.allCases.map { fault in
+        "  " + fault.rawValue.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
+    }.joined(separator: "\n")
+
+    /// Says that consumers can connect, once signals are being waited for, also to those who wait for a change.
+    private struct Announcement: Service {
+        let console: Console
+        let path: String
+        /// Where the test PKI answers; nil where it does not.
+        let pki: String?
+        let store: ProviderStore
+
+        func run() async throws {
+            // What changed while no provider ran is news to whoever asked for it then. Before the line, so that
+            // to whoever waited for that all is as it was.
+            store.tellOfChange()
+            if console.isJSON {
+                try console.document(
+                    ["listening": path].merging(pki.map { ["pki": $0] } ?? [:]) { $1 }, onOneLine: true)
+            }
+            if let pki { console.note("the test PKI answers at \(pki)") }
+            console.note("listening on \(path)")
+            try await gracefulShutdown()
+        }
+    }
+
+    /// Does something as soon as another process says that something has changed.
+    private struct Watch: Service {
+        private let device: Device
+        private let changes: Observations
+        private let act: @Sendable () -> Void
+
+        init(_ device: Device, _ name: String, act: @escaping @Sendable () -> Void) throws {
+            self.device = device
+            self.act = act
+            changes = try Notifications(device: device).observe(name)
+        }
+
+        func run() async throws {
+            for await _ in changes.cancelOnGracefulShutdown() {
+                act()
+            }
+            // Nothing more will be heard of passwords, locks and restarts: to serve on would be to serve blindly.
+            if !Task.isShuttingDownGracefully && !Task.isCancelled { throw device.gone }
+        }
+    }
+
+    private static func logger(_ verbosity: Console.Verbosity) -> Logger {
+        var logger = Logger(label: "keyshare-provider") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel =
+            switch verbosity {
+            case .quiet: .error
+            case .normal: .warning
+            case .verbose: .debug
+            }
+        return logger
+    }
+}
+
+extension ServiceFault: ExpressibleByArgument {}
+
+extension ProfileOptions {
+    /// The profile these options describe, over what a scenario says.
+    func selected(over behaviour: ServiceBehaviour?) -> PKCS12Profile {
+        selected(
+            usual: behaviour?.profile ?? .modern, iterations: behaviour?.iterations,
+            chain: behaviour?.chain ?? false)
+    }
+}

@@ -1,0 +1,83 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import KeyShareProvider
+
+/// Whose credentials are made.
+struct PersonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Whose credentials: \u{201C}First Last\u{201D} or LAST.FIRST.MIDDLE.EDIPI (default: a random name).",
+            valueName: "name"))
+    var person: String?
+
+    @Option(help: ArgumentHelp("The person's identifier, ten digits.", valueName: "digits"))
+    var edipi: String?
+
+    @Option(help: ArgumentHelp("The person's e-mail address.", valueName: "address"))
+    var email: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The category of the person's organisation in a FASC-N, one digit.", valueName: "digit"))
+    var category: String?
+
+    @Option(help: ArgumentHelp("The person's organisation in a FASC-N, four digits.", valueName: "digits"))
+    var organization: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The person's Windows account, S-1-5-21-\u{2026}, in certificates that have a principal name.",
+            valueName: "sid"))
+    var sid: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "JSON or YAML: one person, or a list of them, with name, edipi, email, agency, category, "
+                + "organization, association, sid; - is standard input.", valueName: "file"))
+    var persons: String?
+
+    @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
+    var count: Int?
+
+    func validate() throws {
+        guard (1...1_000_000).contains(count ?? 1) else {
+            throw ValidationError("--count takes a number from 1 to 1000000")
+        }
+        let isOne = person != nil || edipi != nil || email != nil || sid != nil
+        guard !isOne || count ?? 1 == 1 else {
+            throw ValidationError(
+                "--person, --edipi, --email and --sid are one person's; they go without --count")
+        }
+        guard persons == nil || (!isOne && count ?? 1 == 1) else {
+            throw ValidationError("--persons goes without --person, --edipi, --email, --sid and --count")
+        }
+    }
+
+    /// The persons as far as they are described.
+    ///
+    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where it is wrong.
+    func descriptions() throws -> [PersonDescription] {
+        if let persons {
+            return try PersonDescription.list(
+                try InputFile.read(persons, limit: 16 << 20),
+                source: persons == "-" ? "standard input" : persons)
+        }
+        let parts = [person, edipi, email, category, organization, sid]
+        guard parts.contains(where: { $0 != nil }) else { return [] }
+        var description = PersonDescription()
+        description.name = person
+        description.edipi = edipi
+        description.email = email
+        description.category = category
+        description.organization = organization
+        description.sid = sid
+        return [PersonDescription](repeating: description, count: count ?? 1)
+    }
+
+    /// Whether anything is said about whose credentials are made.
+    var areGiven: Bool {
+        persons != nil || person != nil || edipi != nil || email != nil || sid != nil || category != nil
+            || organization != nil || count != nil
+    }
+}

@@ -1,0 +1,121 @@
+import CertificateReading
+import Foundation
+import KeySharing
+import OpenSSL
+import Testing
+
+@Suite("What is odd about a certificate")
+struct CertificateFindingTests {
+    private static let fascn = ["9700", "0001", "123456", "0", "1", "5557779001", "1", "9700", "2"]
+
+    private static func number(person: String) -> FASCN? {
+        var fields = fascn
+        fields[5] = person
+        return FASCN(fields: fields)
+    }
+
+    private static let good: [GeneralName] =
+        [.userPrincipalName("5557779001197002@mil"), .uniformResourceIdentifier("urn:uuid:\(UUID())")]
+        + (number(person: "5557779001").map { [.fascn($0)] } ?? [])
+
+    private func findings(
+        _ names: [GeneralName], commonName: String = "DOE.JANE.Q.5557779001", serial: [UInt8] = [4, 0x8F],
+        isNegative: Bool = false, extensions: [CertificateExtension] = []
+    ) throws -> [CertificateFinding.Code] {
+        var template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", commonName)]), serialNumber: serial,
+            notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+            notAfter: Date(timeIntervalSince1970: 1_800_000_000))
+        template.isSerialNegative = isNegative
+        template.subjectAlternativeNames = names
+        template.extensions = extensions
+        let issuer = try CertificateIssuer(selfSigned: template, privateKey: .generate(.p256))
+        return CertificateFinding.all(in: issuer.certificate).map(\.code)
+    }
+
+    @Test("is nothing where all names are one person's")
+    func consistent() throws {
+        #expect(try findings(Self.good) == [])
+    }
+
+    @Test("is a FASC-N of another person")
+    func foreignNumber() throws {
+        let other = try #require(Self.number(person: "5557779002"))
+        #expect(try findings([.fascn(other)]) == [.foreignFASCN])
+        #expect(try findings([.fascn(other)], commonName: "device.example") == [])
+    }
+
+    @Test(
+        "is a principal name that does not fit the FASC-N beside it, whatever the common name says",
+        arguments: [
+            ("5557779001@mil", nil), ("5557779001197002@mil", nil),
+            ("5557779002@mil", .foreignPrincipalName), ("5557779001121005@mil", .foreignAffiliation),
+        ] as [(String, CertificateFinding.Code?)])
+    func pairs(name: String, code: CertificateFinding.Code?) throws {
+        let number = try #require(Self.number(person: "5557779001"))
+        let names = [GeneralName.fascn(number), .userPrincipalName(name)]
+        for commonName in ["device.example", "DOE.JANE.Q.5557779001"] {
+            #expect(try findings(names, commonName: commonName) == (code.map { [$0] } ?? []))
+        }
+    }
+
+    @Test("is a principal name or a FASC-N of a type that is not theirs")
+    func wrongTypes() throws {
+        let swapped: [GeneralName] = [
+            .otherName(type: GeneralName.userPrincipalNameType, value: .octetString([1])),
+            .otherName(type: GeneralName.fascnType, value: .utf8String("9700")),
+        ]
+        #expect(try findings(swapped) == [.malformedPrincipalName, .damagedFASCN])
+    }
+
+    @Test("is a FASC-N whose check character is wrong")
+    func damagedNumber() throws {
+        var octets = try #require(Self.number(person: "5557779001")).octets
+        octets[24] ^= 2
+        let name = GeneralName.otherName(type: GeneralName.fascnType, value: .octetString(octets))
+        #expect(try findings([name]) == [.damagedFASCN])
+    }
+
+    @Test(
+        "is a principal name of another person's number, and no other",
+        arguments: [
+            ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
+            ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),
+        ])
+    func principalNames(name: String, isOdd: Bool) throws {
+        #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
+    }
+
+    @Test("is a security identifier that is none, or not the one that a URI tells")
+    func securityIdentifiers() throws {
+        let account = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
+        let own = try account.certificateExtension()
+        let damaged = CertificateExtension(oid: own.oid, value: [0x30, 0])
+        #expect(try findings([], extensions: [own]) == [])
+        #expect(try findings([], extensions: [damaged]) == [.damagedSecurityIdentifier])
+        for (text, expected) in [
+            ("\(account)", []), ("\(account)0", [.foreignSecurityIdentifier]),
+        ] as [(String, [CertificateFinding.Code])] {
+            let name = GeneralName.uniformResourceIdentifier(SecurityIdentifier.uriPrefix + text)
+            #expect(try findings([name], extensions: [own]) == expected)
+        }
+    }
+
+    @Test("is a UUID that is none")
+    func malformedUUID() throws {
+        #expect(try findings([.uniformResourceIdentifier("urn:uuid:1234")]) == [.malformedUUID])
+        #expect(try findings([.uniformResourceIdentifier("https://example.com")]) == [])
+    }
+
+    @Test(
+        "is a serial number that RFC 5280 does not allow",
+        arguments: [
+            ([0], false, .serialNotPositive), ([1], true, .serialNotPositive), ([1], false, nil),
+            ([UInt8](repeating: 1, count: 20), false, nil),
+            ([UInt8](repeating: 1, count: 21), false, .serialTooLong),
+            ([UInt8](repeating: 0xFF, count: 20), false, .serialTooLong),
+        ] as [([UInt8], Bool, CertificateFinding.Code?)])
+    func serialNumbers(serial: [UInt8], isNegative: Bool, code: CertificateFinding.Code?) throws {
+        #expect(try findings([], serial: serial, isNegative: isNegative) == (code.map { [$0] } ?? []))
+    }
+}

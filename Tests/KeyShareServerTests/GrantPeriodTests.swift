@@ -1,0 +1,125 @@
+import TestSupport
+import KeyShareClient
+import KeyShareServer
+import KeyShareWire
+import KeySharing
+import Logging
+import OpenSSL
+import Synchronization
+import Testing
+
+@Suite("Grants that all end at once")
+struct GrantPeriodTests {
+    private let item = WireSamples.items[0]
+    private var identifier: String { item.identifier }
+    private var fetch: ProviderRequest {
+        .fetchPassword(service: PasswordService.name, identifier: identifier)
+    }
+
+    @Test("Password and content are given no more, until the item is granted anew")
+    func session() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        _ = try peer.read(identifier, 0, 4, id: 5)
+        _ = peer.complete(.content([1, 2, 3]))
+        peer.session.endGrants()
+        #expect(peer.session.heldBytes == 0)
+        #expect(try peer.ask(fetch, id: 6) == [.failure(.notAvailable, 6)])
+        #expect(try peer.read(identifier, 0, 4, id: 7) == [.failure(.notAvailable, 7)])
+        #expect(try peer.grant(item) == [.reply(.granted(size: 3_021), 2)])
+        #expect(try peer.ask(fetch, id: 8) == [.password(identifier, 8)])
+    }
+
+    @Test("Reads that wait are refused, and what was asked for before is not granted after")
+    func underway() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        peer.session.endGrants()
+        #expect(peer.give([]) == [.failure(.notAvailable, 5)])
+        #expect(peer.complete(.content([1, 2, 3])) == [])
+
+        #expect(try peer.ask(.startAccessing(identifier: identifier), id: 6).count == 1)
+        peer.session.endGrants()
+        #expect(peer.complete(.granted(item)) == [.failure(.notAvailable, 6)])
+
+        #expect(try peer.ask(.choose(row: "1", types: ["t"]), id: 7).count == 1)
+        peer.session.endGrants()
+        let export = LegacyExport(item: item, content: [1, 2, 3])
+        #expect(peer.complete(.chosen(export)) == [.failure(.notAvailable, 7)])
+        #expect(peer.session.heldBytes == 0 && peer.session.outstanding == 0)
+    }
+
+    @Test("Every connection's end before the next answer, also where the provider cannot tell the period")
+    func server() async throws {
+        let provider = FakeProvider(count: 2)
+        let identifier = provider.items[1].identifier
+        try await withServer(provider) { path, _ in
+            let first = try await ProviderClient.connect(path: path, clientName: "first")
+            let second = try await ProviderClient.connect(path: path, clientName: "second")
+            for period in [1, nil, 2] as [UInt64?] {
+                for client in [first, second] {
+                    try await client.startAccessing(identifier)
+                    _ = try await client.readAll(identifier)
+                }
+                provider.period.withLock { $0 = period }
+                for client in [second, first] {
+                    await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+                        try await client.fetchPassword(for: identifier)
+                    }
+                    await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+                        try await client.readAll(identifier)
+                    }
+                }
+            }
+            await first.close()
+            await second.close()
+        }
+    }
+
+    @Test("A question that is out when the period ends brings no grant")
+    func acrossTheEnd() async throws {
+        let gate = Gate()
+        let provider = FakeProvider(count: 2, gate: gate)
+        let identifier = provider.items[1].identifier
+        try await withServer(provider) { path, _ in
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            try await client.startAccessing(identifier)
+            let reading = Task { try await client.readAll(identifier) }
+            await gate.arrival()
+            provider.period.withLock { $0 = 1 }
+            gate.open()
+            await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+                try await reading.value
+            }
+            await client.close()
+        }
+    }
+
+    @Test("Content leaves the memory before anybody asks")
+    func memory() async throws {
+        let provider = FakeProvider(count: 10)
+        let identifier = provider.items[9].identifier
+        try await withScratchFolder { folder in
+            let path = folder + "/provider.sock"
+            let lines = RecordingLogHandler.Lines()
+            var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
+            logger.logLevel = .info
+            let server = try ProviderServer(path: path, service: provider, logger: logger)
+            server.endOldGrants()
+            let running = Task { try await server.run() }
+            let holder = try await ProviderClient.connect(path: path, clientName: "holder")
+            try await holder.startAccessing(identifier)
+            #expect(try await holder.readAll(identifier).count == 9)
+            server.endOldGrants()
+            provider.period.withLock { $0 = 1 }
+            server.endOldGrants()
+            // The stop comes to the loop behind it.
+            running.cancel()
+            try await running.value
+            server.endOldGrants()
+            await holder.close()
+            #expect(lines.all.filter { $0.contains("all grants end") }.count == 1)
+        }
+    }
+}

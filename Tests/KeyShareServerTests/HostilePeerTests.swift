@@ -1,0 +1,296 @@
+import KeyShareServer
+import TestSupport
+import KeyShareClient
+import KeyShareWire
+import Foundation
+import Glibc
+import KeySharing
+import Synchronization
+import Testing
+
+@Suite("Hostile peers")
+struct HostilePeerTests {
+    @Test("Another user's connection is closed without a byte")
+    func strangerByFake() async throws {
+        try await withServer(acceptsPeer: { _ in false }) { path, _ in
+            let peer = try RawPeer(path: path)
+            try? await peer.send(.item(identifier: "x"))
+            #expect(try await peer.rest() == [])
+        }
+    }
+
+    @Test(
+        "A process of another user gets not a byte, even where the socket's mode lets it connect",
+        .enabled(if: StrangerProcess.isPossible, "needs root, setpriv and perl"))
+    func strangerByUser() async throws {
+        try await withServer { path, _ in
+            let folder = URL(filePath: path).deletingLastPathComponent().path
+            for mode: mode_t in [0o600, 0o644, 0o666] {
+                unsafe chmod(folder, 0o755)
+                unsafe chmod(path, mode)
+                let said = try await StrangerProcess.speak(to: path, as: 65_534)
+                #expect(
+                    said == (mode == 0o666 ? "connected, 0 bytes" : "refused"), "\(String(mode, radix: 8))")
+            }
+            // And as the server's own user the same program is answered.
+            #expect(try await StrangerProcess.speak(to: path, as: geteuid()) == "connected, 1 bytes")
+        }
+    }
+
+    @Test("A length bomb gets one error and the end")
+    func lengthBomb() async throws {
+        try await withServer { path, _ in
+            for length: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 1, 0, 0], [0, 0, 0, 0]] {
+                let peer = try RawPeer(path: path)
+                try await peer.greet()
+                try await peer.send(length)
+                let answer = try await peer.frame()
+                #expect(answer?.id == Wire.noRequest)
+                #expect(answer?.reply == .failure(ProviderFailure(.malformed, "")))
+                #expect(try await peer.rest() == [])
+            }
+        }
+    }
+
+    @Test("A peer that sends a byte at a time is served like another")
+    func byteAtATime() async throws {
+        let provider = FakeProvider(count: 1)
+        try await withServer(provider) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            for byte in try WireSamples.bytes(.item(identifier: provider.items[0].identifier), id: 8) {
+                try await peer.send([byte])
+            }
+            let answer = try await peer.frame()
+            #expect(answer?.id == 8)
+            #expect(answer?.reply == .item(provider.items[0]))
+        }
+    }
+
+    @Test("Requests may come in one burst; each has its answer")
+    func pipelining() async throws {
+        let provider = FakeProvider(count: 1)
+        let identifier = provider.items[0].identifier
+        try await withServer(provider) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            try await peer.send(.startAccessing(identifier: identifier), id: 1)
+            _ = try await peer.frame()
+            var burst: [UInt8] = []
+            for id: UInt32 in 1...300 {
+                let isFetch = id % 3 != 0
+                burst += try WireSamples.bytes(
+                    isFetch
+                        ? .fetchPassword(service: PasswordService.name, identifier: identifier)
+                        : .item(identifier: identifier), id: id)
+            }
+            try await peer.send(burst)
+            var answers: [UInt32: ProviderReply] = [:]
+            for _ in 1...300 {
+                let answer = try #require(try await peer.frame())
+                answers[answer.id] = answer.reply
+            }
+            #expect(answers.count == 300)
+            for (id, reply) in answers {
+                #expect(reply == (id % 3 != 0 ? .password(provider.password) : .item(provider.items[0])))
+            }
+        }
+    }
+
+    @Test("A peer that has finished sending still gets its answer, then the end")
+    func halfClose() async throws {
+        let provider = FakeProvider(count: 1)
+        try await withServer(provider) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            try await peer.send(.item(identifier: provider.items[0].identifier), id: 4)
+            peer.finishSending()
+            #expect(try await peer.frame()?.reply == .item(provider.items[0]))
+            #expect(try await peer.frame() == nil)
+        }
+    }
+
+    @Test("A peer that goes while it is being answered leaves the others alone")
+    func goneWhileAnswered() async throws {
+        let gate = Gate()
+        let provider = FakeProvider(count: 2, gate: gate)
+        let identifier = provider.items[1].identifier
+        try await withServer(provider) { path, _ in
+            do {
+                let peer = try RawPeer(path: path)
+                try await peer.greet()
+                try await peer.send(.startAccessing(identifier: identifier))
+                _ = try await peer.frame()
+                try await peer.send(.read(identifier: identifier, offset: 0, length: 10))
+                await gate.arrival()
+            }
+            gate.open()
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            try await client.startAccessing(identifier)
+            #expect(try await client.readAll(identifier) == [7])
+            await client.close()
+        }
+    }
+
+    @Test("A peer that says nothing is closed at the hello's deadline")
+    func helloDeadline() async throws {
+        try await withServer(limits: { $0.hello = .milliseconds(50) }) { path, _ in
+            let silent = try RawPeer(path: path)
+            #expect(try await silent.rest() == [])
+            let dribbling = try RawPeer(path: path)
+            try await dribbling.send([0, 0])
+            #expect(try await dribbling.rest() == [])
+        }
+    }
+
+    @Test("A peer that does not finish a frame is closed at the frame's deadline")
+    func frameDeadline() async throws {
+        try await withServer(limits: { $0.frame = .milliseconds(50) }) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            try await peer.send([0, 0, 0, 9, 3])
+            #expect(try await peer.rest() == [])
+        }
+    }
+
+    @Test("An idle peer is closed at the idle deadline")
+    func idleDeadline() async throws {
+        try await withServer(limits: { $0.idle = .milliseconds(50) }) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            #expect(try await peer.rest() == [])
+        }
+    }
+
+    @Test("A peer that does not read is closed, and holds up nobody")
+    func stalledPeer() async throws {
+        let content = [UInt8](repeating: 1, count: 4 << 20)
+        let provider = FakeProvider(
+            items: [FakeProvider.file("large", size: nil)], contents: ["large": content])
+        try await withServer(provider, limits: { $0.stalled = .milliseconds(100) }) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            try await peer.send(.startAccessing(identifier: "large"))
+            _ = try await peer.frame()
+            for id: UInt32 in 1...60 {
+                try? await peer.send(.read(identifier: "large", offset: 0, length: 61_440), id: id)
+            }
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            #expect(try await client.item("large").identifier == "large")
+            #expect(try await peer.hangUp())
+            await client.close()
+        }
+    }
+
+    @Test("When all places are taken, the oldest that has not said hello goes, and accepting goes on")
+    func eviction() async throws {
+        try await withServer(limits: { $0.connections = 4 }) { path, _ in
+            let honest = try await ProviderClient.connect(path: path, clientName: "honest")
+            let silent = try (1...3).map { _ in try RawPeer(path: path) }
+            let late = try await ProviderClient.connect(path: path, clientName: "late")
+            #expect(try await silent[0].rest() == [])
+            #expect(try await honest.items(in: Item.root).count == 3)
+            #expect(try await late.items(in: Item.root).count == 3)
+            await honest.close()
+            await late.close()
+        }
+    }
+
+    @Test("Connections hoarded by one process make room for a newcomer")
+    func hoarding() async throws {
+        try await withServer(limits: { $0.connections = 3 }) { path, _ in
+            var hoard: [RawPeer] = []
+            for _ in 1...3 {
+                hoard.append(try RawPeer(path: path))
+                try await hoard.last?.greet()
+            }
+            let client = try await ProviderClient.connect(path: path, clientName: "late")
+            #expect(try await client.items(in: Item.root).count == 3)
+            #expect(try await hoard[0].rest() == [])
+            await client.close()
+        }
+    }
+
+    @Test("A process at its own limit is told that there is no room")
+    func perPeerLimit() async throws {
+        try await withServer(limits: { $0.connectionsPerPeer = 1 }) { path, _ in
+            let first = try RawPeer(path: path)
+            try await first.greet()
+            let error = await #expect(throws: ConnectionError.self) {
+                try await ProviderClient.connect(path: path, clientName: "second")
+            }
+            #expect(error == ConnectionError(ProviderFailure(.serverBusy, "")))
+            try await first.send(.stopAccessing(identifier: "x"))
+            #expect(try await first.frame()?.reply == .stopped)
+        }
+    }
+
+    @Test("There is an end to the content that all connections hold together")
+    func totalContent() async throws {
+        let provider = FakeProvider(count: 10)
+        let identifier = provider.items[9].identifier
+        try await withServer(provider, limits: { $0.totalSnapshotBytes = 17 }) { path, _ in
+            let first = try await ProviderClient.connect(path: path, clientName: "first")
+            let second = try await ProviderClient.connect(path: path, clientName: "second")
+            for client in [first, second] {
+                try await client.startAccessing(identifier)
+            }
+            #expect(try await first.readAll(identifier).count == 9)
+            await #expect(throws: ConnectionError(ProviderFailure(.serverBusy, ""))) {
+                try await second.readAll(identifier)
+            }
+            try await first.stopAccessing(identifier)
+            #expect(try await second.readAll(identifier).count == 9)
+            await first.close()
+            await second.close()
+        }
+    }
+}
+
+/// A process of another user that connects and says hello; a real one, since the kernel's word is tested.
+enum StrangerProcess {
+    static var isPossible: Bool {
+        geteuid() == 0
+            && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Foundation never lets go of what belongs to a process that ran. Kept here it can be reached, and is no
+    /// leak to the address sanitizer.
+    private static let kept = Mutex<[Process]>([])
+
+    private static let setpriv = "/usr/bin/setpriv"
+    private static let perl = "/usr/bin/perl"
+
+    /// `refused`, or how many bytes came (one is enough, more are not read).
+    static func speak(to path: String, as user: uid_t) async throws -> String {
+        let hello = try WireSamples.bytes(
+            .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: []))
+        )
+        .map { String(format: "%02x", $0) }.joined()
+        let script = """
+            use IO::Socket::UNIX; $SIG{PIPE} = 'IGNORE';
+            my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or do { print "refused"; exit };
+            syswrite($s, pack("H*", $ARGV[1])); my $n = sysread($s, my $b, 1) || 0;
+            print "connected, $n bytes";
+            """
+        let process = Process()
+        kept.withLock { $0.append(process) }
+        process.executableURL = URL(filePath: setpriv)
+        process.arguments = [
+            "--reuid=\(user)", "--clear-groups", "--inh-caps=-all", perl, "-e", script, path, hello,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        // One short line, which the pipe holds until here.
+        return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+}

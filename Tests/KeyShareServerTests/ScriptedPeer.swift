@@ -1,0 +1,96 @@
+import TestSupport
+import KeyShareServer
+import KeyShareWire
+import KeySharing
+import NIOCore
+
+/// Drives a `Session` as its peer, its provider and its clock would, and keeps what it answers.
+struct ScriptedPeer {
+    /// A session's action in a form that compares.
+    enum Answer: Hashable {
+        case frame([UInt8])
+        case failure(ProviderFailure.Code, UInt32)
+        case password(String, UInt32)
+        case perform(SessionWork, UInt32)
+        case close(Session.CloseReason)
+
+        static func reply(_ reply: ProviderReply, _ id: UInt32) -> Answer {
+            .frame((try? WireSamples.bytes(reply, id: id)) ?? [])
+        }
+
+        static func chunk(_ total: Int, _ bytes: ArraySlice<UInt8>, _ id: UInt32) -> Answer {
+            .reply(.chunk(ContentChunk(total: total, bytes: bytes)), id)
+        }
+    }
+
+    var session: Session
+    var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    private var lastToken = 0
+
+    init(greeted: Bool = true, limits adjust: (inout ServerLimits) -> Void = { _ in }) {
+        var limits = ServerLimits()
+        adjust(&limits)
+        session = Session(limits: limits, serverName: "test", services: [PasswordService.name], at: now)
+        if greeted {
+            let hello = Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: [])
+            _ = try? ask(.hello(hello))
+        }
+    }
+
+    mutating func pass(_ time: TimeAmount) {
+        now = now + time
+    }
+
+    mutating func give(_ bytes: [UInt8]) -> [Answer] {
+        if !bytes.isEmpty {
+            session.receive(ByteBuffer(bytes: bytes), at: now)
+        }
+        return drain()
+    }
+
+    mutating func ask(_ request: ProviderRequest, id: UInt32 = 1) throws -> [Answer] {
+        give(try WireSamples.bytes(request, id: id))
+    }
+
+    mutating func read(
+        _ identifier: String, _ offset: UInt64, _ length: UInt32, id: UInt32 = 1
+    ) throws -> [Answer] {
+        try ask(.read(identifier: identifier, offset: offset, length: length), id: id)
+    }
+
+    /// Starts access to an item that the provider has, as request 2.
+    mutating func grant(_ item: Item) throws -> [Answer] {
+        _ = try ask(.startAccessing(identifier: item.identifier), id: 2)
+        return complete(.granted(item))
+    }
+
+    /// Answers the question of that token, or the latest.
+    mutating func complete(_ outcome: SessionWork.Outcome, token: Int? = nil) -> [Answer] {
+        session.complete(token ?? lastToken, with: outcome, at: now)
+        return drain()
+    }
+
+    /// The words of the failure that a request brings.
+    mutating func failureMessage(_ request: ProviderRequest) throws -> String? {
+        session.receive(ByteBuffer(bytes: try WireSamples.bytes(request)), at: now)
+        guard case .reply(.failure(let failure), _) = session.next(at: now) else { return nil }
+        return failure.message
+    }
+
+    private mutating func drain() -> [Answer] {
+        var answers: [Answer] = []
+        while let action = session.next(at: now) {
+            switch action {
+            case .reply(.failure(let failure), let id): answers.append(.failure(failure.code, id))
+            case .reply(let reply, let id): answers.append(.reply(reply, id))
+            case .send(let frame): answers.append(.frame(Array(frame.readableBytesView)))
+            case .password(let identifier, let id): answers.append(.password(identifier, id))
+            case .perform(let work, let token, let id):
+                lastToken = token
+                answers.append(.perform(work, id))
+            case .close(let reason): answers.append(.close(reason))
+            }
+        }
+        return answers
+    }
+}

@@ -1,0 +1,436 @@
+import TestSupport
+import KeyShareServer
+import KeyShareWire
+import Foundation
+import KeySharing
+import NIOCore
+import OpenSSL
+import Testing
+
+@Suite("A session")
+struct SessionTests {
+    private let identifier = WireSamples.identifier
+    private let item = WireSamples.items[0]
+
+    // MARK: Hello
+
+    @Test("Hello is answered with the common version and the services that are both wanted and there")
+    func hello() throws {
+        var peer = ScriptedPeer(greeted: false)
+        let wanted = ["other", PasswordService.name]
+        let hello = Hello(minimumVersion: 0, maximumVersion: 9, clientName: "", services: wanted)
+        let answers = try peer.ask(.hello(hello), id: 77)
+        let welcome = Welcome(version: 1, serverName: "test", services: [PasswordService.name])
+        #expect(answers == [.reply(.welcome(welcome), 77)])
+        #expect(peer.session.hasSaidHello)
+    }
+
+    @Test(
+        "Hello without a common version is told so, and the connection closes",
+        arguments: [(0, 0), (2, 9), (1, 0)])
+    func versions(oldest: UInt16, newest: UInt16) throws {
+        var peer = ScriptedPeer(greeted: false)
+        let hello = Hello(minimumVersion: oldest, maximumVersion: newest, clientName: "", services: [])
+        #expect(try peer.ask(.hello(hello), id: 3) == [.failure(.unsupportedVersion, 3), .close(.violation)])
+    }
+
+    @Test("A later version's longer hello is understood")
+    func longerHello() throws {
+        var peer = ScriptedPeer(greeted: false)
+        let hello = Hello(minimumVersion: 1, maximumVersion: 2, clientName: "", services: [])
+        var bytes = try WireSamples.bytes(.hello(hello)) + [1, 2, 3]
+        bytes[3] += 3
+        #expect(
+            peer.give(bytes) == [.reply(.welcome(Welcome(version: 1, serverName: "test", services: [])), 1)])
+    }
+
+    @Test("Nothing but hello may come first")
+    func helloFirst() throws {
+        let requests = WireSamples.requests.map(\.request).filter { $0.messageType != .hello }
+        for request in requests {
+            var peer = ScriptedPeer(greeted: false)
+            #expect(try peer.ask(request, id: 5) == [.failure(.malformed, 5), .close(.violation)])
+        }
+        var peer = ScriptedPeer(greeted: false)
+        #expect(peer.give(WireSamples.frame(type: 0x55)) == [.failure(.malformed, 1), .close(.violation)])
+    }
+
+    @Test("A second hello ends the connection")
+    func secondHello() throws {
+        var peer = ScriptedPeer()
+        let hello = Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: [])
+        #expect(try peer.ask(.hello(hello)) == [.failure(.malformed, 1), .close(.violation)])
+        #expect(try peer.ask(.item(identifier: "x")) == [])
+    }
+
+    // MARK: Framing
+
+    @Test("An unknown request is told so, and the connection stays")
+    func unknownRequest() throws {
+        var peer = ScriptedPeer()
+        for type: UInt8 in [0x00, 0x0C, 0x7F, 0x81, 0xFF] {
+            #expect(peer.give(WireSamples.frame(type: type, id: 9)) == [.failure(.unknownRequest, 9)])
+        }
+        #expect(try peer.ask(.stopAccessing(identifier: "x")) == [.reply(.stopped, 1)])
+    }
+
+    @Test(
+        "A frame that breaks the rules gets one error and the end",
+        arguments: [
+            [0, 0, 0, 4], [0, 0, 0x0F, 0xFD], [0xFF, 0xFF, 0xFF, 0xFF],
+            WireSamples.frame(type: 3, id: 0), WireSamples.frame(type: 3, id: 0, body: [0, 1, 0xFF]),
+            WireSamples.frame(type: 3, id: 0, body: [0, 0, 0]),
+        ] as [[UInt8]])
+    func brokenFrames(bytes: [UInt8]) throws {
+        var peer = ScriptedPeer()
+        #expect(peer.give(bytes + bytes) == [.failure(.malformed, 0), .close(.violation)])
+        #expect(peer.give(bytes) == [])
+        #expect(!peer.session.canReceive)
+    }
+
+    @Test("Bytes may come one at a time, or all at once")
+    func pieces() throws {
+        var whole: [UInt8] = []
+        for id: UInt32 in 1...3 {
+            whole += try WireSamples.bytes(.stopAccessing(identifier: "x"), id: id)
+        }
+        let expected: [ScriptedPeer.Answer] = [.reply(.stopped, 1), .reply(.stopped, 2), .reply(.stopped, 3)]
+        var atOnce = ScriptedPeer()
+        #expect(atOnce.give(whole) == expected)
+        var oneByOne = ScriptedPeer()
+        #expect(whole.flatMap { oneByOne.give([$0]) } == expected)
+    }
+
+    @Test("Random bytes end a connection, and nothing worse")
+    func randomBytes() {
+        var generator = Seed("11").generator()
+        for _ in 0..<500 {
+            var peer = ScriptedPeer(greeted: Bool.random(using: &generator))
+            for _ in 0..<4 {
+                let count = Int.random(in: 1...200, using: &generator)
+                _ = peer.give((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            }
+        }
+    }
+
+    // MARK: Grants
+
+    @Test("A password is given for a granted item only, and not any more once access has stopped")
+    func grants() throws {
+        var peer = ScriptedPeer()
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
+        #expect(try peer.ask(fetch) == [.failure(.notAvailable, 1)])
+        #expect(try peer.grant(item) == [.reply(.granted(size: 3_021), 2)])
+        #expect(try peer.ask(fetch, id: 3) == [.password(identifier, 3)])
+        let elsewhere = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: "other")
+        #expect(try peer.ask(elsewhere, id: 4) == [.failure(.notAvailable, 4)])
+        let otherService = ProviderRequest.fetchPassword(service: "other", identifier: identifier)
+        #expect(try peer.ask(otherService, id: 5) == [.failure(.notAvailable, 5)])
+        #expect(try peer.ask(.stopAccessing(identifier: identifier), id: 6) == [.reply(.stopped, 6)])
+        #expect(try peer.ask(fetch, id: 7) == [.failure(.notAvailable, 7)])
+    }
+
+    @Test("What is not there and what was not granted look alike, to the word")
+    func alike() throws {
+        var peer = ScriptedPeer()
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
+        let notGranted = try peer.failureMessage(fetch)
+        let absent = try peer.failureMessage(
+            .fetchPassword(service: PasswordService.name, identifier: "no such item"))
+        let unread = try peer.failureMessage(.read(identifier: identifier, offset: 0, length: 1))
+        #expect(notGranted == absent)
+        #expect(notGranted == unread)
+    }
+
+    @Test("A grant that was given back before it came does not come")
+    func stopBeforeGranted() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.startAccessing(identifier: identifier)).count == 1)
+        #expect(try peer.ask(.stopAccessing(identifier: identifier), id: 2) == [.reply(.stopped, 2)])
+        #expect(peer.complete(.granted(item)) == [.failure(.notAvailable, 1)])
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
+        #expect(try peer.ask(fetch, id: 3) == [.failure(.notAvailable, 3)])
+    }
+
+    @Test("A folder cannot be granted")
+    func folder() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.grant(WireSamples.items[1]) == [.failure(.notAvailable, 2)])
+    }
+
+    @Test("There is an end to how many items a connection has at a time")
+    func grantLimit() throws {
+        var peer = ScriptedPeer { $0.grants = 2 }
+        for identifier in ["a", "b", "b"] {
+            var item = item
+            item.identifier = identifier
+            #expect(try peer.grant(item) == [.reply(.granted(size: 3_021), 2)])
+        }
+        var third = item
+        third.identifier = "c"
+        #expect(try peer.grant(third) == [.failure(.refused, 2)])
+        #expect(try peer.ask(.stopAccessing(identifier: "a")) == [.reply(.stopped, 1)])
+        #expect(try peer.grant(third) == [.reply(.granted(size: 3_021), 2)])
+    }
+
+    // MARK: Content
+
+    @Test("Content is fetched once, and every chunk is of the same")
+    func snapshot() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        let content = (0..<10).map { UInt8($0) }
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        #expect(try peer.read(identifier, 4, 4, id: 6) == [])
+        #expect(
+            peer.complete(.content(content)) == [
+                .chunk(10, content[0..<4], 5), .chunk(10, content[4..<8], 6),
+            ])
+        #expect(try peer.read(identifier, 8, 100, id: 7) == [.chunk(10, content[8..<10], 7)])
+        #expect(try peer.read(identifier, 10, 1, id: 8) == [.chunk(10, [], 8)])
+        #expect(try peer.read(identifier, .max, 1, id: 9) == [.chunk(10, [], 9)])
+        #expect(peer.session.heldBytes == 10)
+        _ = try peer.ask(.stopAccessing(identifier: identifier))
+        #expect(peer.session.heldBytes == 0)
+        #expect(try peer.read(identifier, 0, 4) == [.failure(.notAvailable, 1)])
+    }
+
+    @Test("A read of nothing or of more than a chunk makes no sense", arguments: [0, 61_441, UInt32.max])
+    func readLength(length: UInt32) throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, length) == [.failure(.usage, 1)])
+    }
+
+    @Test("Content that comes after access has stopped goes nowhere")
+    func lateContent() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        let answers = try peer.ask(.stopAccessing(identifier: identifier), id: 6)
+        #expect(Set(answers) == [.failure(.notAvailable, 5), .reply(.stopped, 6)])
+        #expect(peer.complete(.content([1, 2, 3])) == [])
+        #expect(peer.session.heldBytes == 0)
+    }
+
+    @Test("Content that cannot be had is asked for again by the next read")
+    func failedContent() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        #expect(peer.complete(.failed(ProviderFailure(.serviceFailed, ""))) == [.failure(.serviceFailed, 5)])
+        #expect(try peer.read(identifier, 0, 4, id: 6).count == 1)
+        #expect(peer.complete(.content([1])) == [.chunk(1, [1], 6)])
+    }
+
+    @Test("There is an end to how much content a connection holds")
+    func contentLimit() throws {
+        var peer = ScriptedPeer { $0.snapshotBytes = 10 }
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        #expect(peer.complete(.content(Array(repeating: 0, count: 11))) == [.failure(.refused, 5)])
+        #expect(peer.session.heldBytes == 0)
+    }
+
+    // MARK: Legacy
+
+    @Test("A legacy export is granted with its bytes, and has no password service")
+    func legacyExport() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.choose(row: "1", types: ["t"])).count == 1)
+        var export = item
+        export.identifier = "export-1"
+        let answers = peer.complete(.chosen(LegacyExport(item: export, content: [1, 2, 3])))
+        #expect(answers == [.reply(.chosen(export), 1)])
+        #expect(try peer.read("export-1", 1, 9) == [.chunk(3, [2, 3], 1)])
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: "export-1")
+        #expect(try peer.ask(fetch) == [.failure(.mixedMechanisms, 1)])
+        _ = try peer.ask(.stopAccessing(identifier: "export-1"))
+        #expect(peer.session.heldBytes == 0)
+        #expect(try peer.ask(fetch) == [.failure(.notAvailable, 1)])
+    }
+
+    // MARK: Work and back-pressure
+
+    @Test("Requests that need the provider are handed on as they are")
+    func work() throws {
+        let expected: [(ProviderRequest, SessionWork)] = [
+            (.enumerate(container: "c", cursor: "x", limit: 3), .page(container: "c", cursor: "x", limit: 3)),
+            (
+                .enumerate(container: "c", cursor: nil, limit: 0),
+                .page(container: "c", cursor: nil, limit: 256)
+            ),
+            (
+                .enumerate(container: "c", cursor: nil, limit: .max),
+                .page(container: "c", cursor: nil, limit: 256)
+            ),
+            (.item(identifier: "i"), .item(identifier: "i")),
+            (.services(identifier: "i"), .services(identifier: "i")),
+            (.startAccessing(identifier: "i"), .grant(identifier: "i")),
+            (.present(types: ["t"], cursor: nil, limit: 1), .present(types: ["t"], cursor: nil, limit: 1)),
+            (.choose(row: "r", types: ["t"]), .choose(row: "r", types: ["t"])),
+            (.describe(cursor: "d", limit: 2), .facts(cursor: "d", limit: 2)),
+        ]
+        for (request, work) in expected {
+            var peer = ScriptedPeer()
+            #expect(try peer.ask(request, id: 4) == [.perform(work, 4)])
+            #expect(peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 4)])
+        }
+    }
+
+    @Test("Replies go out in the order in which the provider answers")
+    func outOfOrder() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.ask(.item(identifier: "a"), id: 1)
+        _ = try peer.ask(.item(identifier: "b"), id: 2)
+        let failure = ProviderFailure(.notAvailable, "")
+        #expect(peer.complete(.failed(failure), token: 2) == [.failure(.notAvailable, 2)])
+        #expect(peer.complete(.failed(failure), token: 1) == [.failure(.notAvailable, 1)])
+        #expect(peer.complete(.failed(failure), token: 1) == [])
+    }
+
+    @Test("An answer of the wrong kind is a defect of the provider")
+    func wrongOutcome() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.ask(.startAccessing(identifier: "a"))
+        #expect(peer.complete(.content([1])) == [.failure(.internalError, 1)])
+    }
+
+    @Test("No more is read or begun while too much is being worked on")
+    func outstanding() throws {
+        var peer = ScriptedPeer { $0.outstandingRequests = 2 }
+        var bytes: [UInt8] = []
+        for id: UInt32 in 1...3 {
+            bytes += try WireSamples.bytes(.item(identifier: "i"), id: id)
+        }
+        #expect(peer.give(bytes).count == 2)
+        #expect(!peer.session.canReceive)
+        let next = peer.complete(.failed(ProviderFailure(.usage, "")), token: 1)
+        #expect(next == [.failure(.usage, 1), .perform(.item(identifier: "i"), 3)])
+        _ = peer.complete(.failed(ProviderFailure(.usage, "")), token: 2)
+        #expect(peer.session.canReceive)
+    }
+
+    @Test("No more is read or answered while too much waits to be sent")
+    func unsent() throws {
+        var peer = ScriptedPeer()
+        peer.session.queued(65_536, at: peer.now)
+        #expect(try peer.ask(.stopAccessing(identifier: "x")).count == 1)
+        peer.session.queued(1, at: peer.now)
+        #expect(!peer.session.canReceive)
+        #expect(try peer.ask(.stopAccessing(identifier: "x"), id: 2) == [])
+        peer.session.sent(1, at: peer.now)
+        #expect(peer.session.canReceive)
+        #expect(peer.give([]) == [.reply(.stopped, 2)])
+    }
+
+    // MARK: The end
+
+    @Test("A peer that has finished sending still gets its answers, then the end")
+    func halfClose() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.item(identifier: "i")).count == 1)
+        peer.session.endInput()
+        #expect(peer.give([]) == [])
+        #expect(
+            peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.peerClosed)])
+    }
+
+    @Test("A peer that goes in the middle of a frame is just gone")
+    func halfFrame() throws {
+        var peer = ScriptedPeer()
+        #expect(peer.give([0, 0, 0]) == [])
+        peer.session.endInput()
+        #expect(peer.give([]) == [.close(.peerClosed)])
+    }
+
+    @Test("When the server stops, what is being answered is finished and nothing is begun")
+    func drain() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.item(identifier: "i")).count == 1)
+        peer.session.drain()
+        #expect(try peer.ask(.stopAccessing(identifier: "x"), id: 2) == [])
+        #expect(
+            peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.shutdown)])
+        var idle = ScriptedPeer()
+        idle.session.drain()
+        #expect(idle.give([]) == [.close(.shutdown)])
+    }
+
+    // MARK: Deadlines
+
+    @Test("A hello must come in two seconds, however its bytes dribble in")
+    func helloDeadline() {
+        var peer = ScriptedPeer(greeted: false)
+        peer.pass(.seconds(1))
+        _ = peer.give([0])
+        peer.pass(.milliseconds(999))
+        #expect(peer.session.expire(at: peer.now) == nil)
+        peer.pass(.milliseconds(1))
+        #expect(peer.session.deadline == peer.now)
+        #expect(peer.session.expire(at: peer.now) == .helloTimeout)
+    }
+
+    @Test("A frame must be whole five seconds after its first byte, however they dribble in")
+    func frameDeadline() throws {
+        var peer = ScriptedPeer()
+        peer.pass(.seconds(30))
+        let bytes = try WireSamples.bytes(.stopAccessing(identifier: "x"))
+        _ = peer.give(Array(bytes[..<4]))
+        peer.pass(.seconds(4))
+        #expect(peer.give([bytes[4]]) == [])
+        #expect(peer.session.expire(at: peer.now) == nil)
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .frameTimeout)
+    }
+
+    @Test("A finished frame has no deadline left, and the next one starts its own")
+    func finishedFrame() throws {
+        var peer = ScriptedPeer()
+        let bytes = try WireSamples.bytes(.stopAccessing(identifier: "x"))
+        _ = peer.give(Array(bytes[..<4]))
+        peer.pass(.seconds(4))
+        #expect(peer.give(Array(bytes[4...]) + [0]).count == 1)
+        peer.pass(.seconds(4))
+        #expect(peer.session.expire(at: peer.now) == nil)
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .frameTimeout)
+    }
+
+    @Test("A connection may be idle for a minute, and for longer while the provider works for it")
+    func idleDeadline() throws {
+        var peer = ScriptedPeer()
+        peer.pass(.seconds(59))
+        #expect(try peer.ask(.item(identifier: "i")).count == 1)
+        peer.pass(.seconds(600))
+        #expect(peer.session.deadline == nil)
+        #expect(peer.session.expire(at: peer.now) == nil)
+        _ = peer.complete(.failed(ProviderFailure(.usage, "")))
+        peer.pass(.seconds(59))
+        #expect(peer.session.expire(at: peer.now) == nil)
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .idleTimeout)
+    }
+
+    @Test("A peer must take what waits for it in five seconds")
+    func stalledDeadline() {
+        var peer = ScriptedPeer()
+        peer.session.queued(100, at: peer.now)
+        peer.pass(.seconds(4))
+        peer.session.sent(50, at: peer.now)
+        peer.pass(.seconds(4))
+        #expect(peer.session.expire(at: peer.now) == nil)
+        #expect(peer.session.idleSince == nil)
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .stalled)
+    }
+
+    @Test("A connection that waits to be answered has no frame to finish")
+    func blockedFrame() throws {
+        var peer = ScriptedPeer { $0.outstandingRequests = 1 }
+        let bytes = try WireSamples.bytes(.item(identifier: "i"))
+        #expect(peer.give(bytes + bytes.prefix(5)).count == 1)
+        peer.pass(.seconds(100))
+        #expect(peer.session.expire(at: peer.now) == nil)
+    }
+}

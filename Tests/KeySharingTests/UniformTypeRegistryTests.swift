@@ -1,0 +1,100 @@
+@testable import KeySharing
+import Testing
+import UTTypes
+
+@Suite("The registry of uniform types")
+struct UniformTypeRegistryTests {
+    let registry = UniformTypeRegistry.standard
+
+    @Test("reads every compiled-in list without complaint")
+    func compiledInListsAreWellFormed() throws {
+        let read = try UniformTypeRegistry(propertyLists: [
+            UTTypeDeclarations.system, UTTypeDeclarations.legacy, UTTypeDeclarations.keySharing2025,
+        ])
+        #expect(read.types == registry.types)
+        #expect(registry.types.keys.filter { $0.hasPrefix("purebred2025.") }.count == 22)
+        #expect(registry.types.keys.filter { $0.hasPrefix("purebred.") }.count == 14)
+    }
+
+    @Test("has every type conform to types that are declared too")
+    func conformanceLeadsNowhereUndeclared() {
+        for type in registry.types.values {
+            for parent in type.conformsTo {
+                #expect(registry.types[parent] != nil, "\(type.identifier) conforms to \(parent)")
+            }
+        }
+    }
+
+    @Test(
+        "answers conformance through every step",
+        arguments: [
+            ("purebred2025.rsa.pkcs-12", "com.rsa.pkcs-12", true),
+            ("purebred2025.rsa.pkcs-12", "public.data", true),
+            ("purebred2025.rsa.pkcs-12", "public.item", true),
+            ("purebred2025.rsa.pkcs-12", "public.folder", false),
+            ("purebred2025.select.all", "public.folder", true),
+            ("purebred2025.select.all", "public.directory", true),
+            ("purebred2025.select.all", "public.data", false),
+            ("purebred2025.select.all-p12", "com.rsa.pkcs-12", true),
+            ("purebred2025.select.all-p12", "purebred2025.rsa.pkcs-12", false),
+            ("purebred2025.zip.authentication", "public.zip-archive", true),
+            ("purebred2025.zip.authentication", "com.pkware.zip-archive", true),
+            ("purebred2025.zip.authentication", "public.archive", true),
+            ("purebred2025.zip.authentication", "public.data", true),
+            ("purebred.select.all", "public.data", true),
+            ("purebred.zip.all", "public.data", true),
+            ("purebred.zip.all", "public.zip-archive", false),
+            ("com.rsa.pkcs-12", "com.rsa.pkcs-12", true),
+            ("com.rsa.pkcs-12", "purebred2025.rsa.pkcs-12", false),
+            ("nobody.declares.this", "nobody.declares.this", false),
+        ])
+    func conformance(identifier: String, other: String, expected: Bool) {
+        #expect(registry.conforms(identifier, to: other) == expected)
+    }
+
+    @Test(
+        "describes the types as users read them",
+        arguments: [
+            ("purebred2025.rsa.pkcs-12", "X.509 Certificate"),
+            ("purebred2025.select.all-user-p12", "X.509 Certificate for User"),
+            ("purebred.select.authentication", "X.509 PIV Certificate"),
+            ("purebred2025.zip.no-filter", "Archive of X.509 Certificates"),
+            ("purebred.zip.device", "Archive of X.509 Device Certificates"),
+        ])
+    func descriptions(identifier: String, expected: String) throws {
+        #expect(try registry.type(identifier).description == expected)
+    }
+
+    @Test(
+        "refuses old spellings and names the one to use",
+        arguments: [
+            ("purebred.select.all_user", "purebred.select.all-user"),
+            ("purebred.zip.no_filter", "purebred.zip.no-filter"),
+            ("purebred2025.select.no_filter", "purebred2025.select.no-filter"),
+            ("purebred2025.select.all_user-p12", "purebred2025.select.all-user-p12"),
+            ("purebred2025.zip.all_user", "purebred2025.zip.all-user"),
+        ])
+    func deprecated(identifier: String, modern: String) {
+        #expect(throws: UniformTypeError(.deprecated(use: modern), "")) { try registry.type(identifier) }
+    }
+
+    @Test(
+        "knows nothing of what nobody declares",
+        arguments: [
+            "purebred2025.zip.piv", "purebred.select.all-p12", "purebred.select.all_user-p12", "", "_",
+        ])
+    func unknown(identifier: String) {
+        #expect(throws: UniformTypeError(.unknown, "")) { try registry.type(identifier) }
+    }
+
+    @Test("refuses lists that are none or contradict each other")
+    func malformed() {
+        for lists in [
+            [Array("no plist".utf8)], [[]], [UTTypeDeclarations.system, UTTypeDeclarations.system],
+        ] {
+            #expect(throws: UniformTypeError(.malformedDeclarations, "")) {
+                try UniformTypeRegistry(propertyLists: lists)
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import SecretMemory
+import SharingChannels
+import DeviceSimulation
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("What every channel does")
+struct ChannelConformanceTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let ends: ChannelEndpoints
+    /// Not a whole second: the end of a credential must come through to the last bit.
+    private let now = Date(timeIntervalSince1970: 1_800_000_000.123456)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+        ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+    }
+
+    private func credential(_ text: String, lasting seconds: TimeInterval = 30) -> Credential {
+        Credential(account: "ü \(text)", secret: SecretBytes(utf8: "canary " + text), expires: now + seconds)
+    }
+
+    private func received(
+        _ channel: any SharingChannel, by app: App = Pair.receiver, after seconds: TimeInterval = 0,
+        consent: Bool = true
+    ) async throws(SharingChannelError) -> Credential? {
+        try await channel.receive(by: app, now: now + seconds) { _ in consent }
+    }
+
+    @Test(
+        "What is sent is received whole, as often as asked for, or once on a channel for one look",
+        arguments: channels)
+    func handOver(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            #expect(try await received(channel) == nil)
+            for _ in 0..<2 {
+                let sent = credential("one")
+                try await channel.send(sent, now: now)
+                #expect(try await received(channel) == sent)
+                if channel.isOneTime {
+                    await #expect(throws: SharingChannelError(.alreadyUsed, "")) {
+                        try await received(channel)
+                    }
+                } else {
+                    #expect(try await received(channel) == sent)
+                }
+            }
+        }
+    }
+
+    @Test("Secrets of any bytes come through", arguments: channels)
+    func bytes(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            for secret in [[], [0], [UInt8](0...255), [UInt8](repeating: 0xFF, count: 100_000)] as [[UInt8]] {
+                let sent = Credential(account: "", secret: SecretBytes(secret), expires: now + 30)
+                try await channel.send(sent, now: now)
+                #expect(try await received(channel) == sent)
+            }
+        }
+    }
+
+    @Test("A new value takes the old one's place, and reaches who observes", arguments: channels)
+    func rotation(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            var observer = try Notifications(device: device).observe(ChannelEndpoints.notification)
+                .makeAsyncIterator()
+            for text in ["one", "two", "three"] {
+                try await channel.send(credential(text), now: now)
+                #expect(await observer.next() != nil)
+                #expect(try await received(channel) == credential(text))
+            }
+        }
+    }
+
+    @Test("On log-out it is taken away, and taking nothing away is no error", arguments: channels)
+    func remove(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            try await channel.remove()
+            try await channel.send(credential("one"), now: now)
+            try await channel.remove()
+            #expect(try await received(channel) == nil)
+            try await channel.remove()
+            try await channel.send(credential("two"), now: now)
+            #expect(try await received(channel) == credential("two"))
+        }
+    }
+
+    @Test(
+        "On log-out it is taken away in each state of the device", arguments: channels, DeviceState.all)
+    func removeInState(candidate: ChannelFactory, state: DeviceState) async throws {
+        try await candidate.use(between: ends) { channel in
+            try await channel.send(credential("one"), now: now)
+            try device.enter(state)
+            // As after a restart nothing runs for the channel, and what it keeps in memory is not what is removed.
+            if state.lock == .beforeFirstUnlock { await channel.stop() }
+            try await channel.remove()
+            try device.unlock()
+            #expect(try await received(channel) == nil)
+        }
+    }
+
+    @Test("What is expired is not handed out", arguments: channels)
+    func expired(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            let sent = credential("one", lasting: 10)
+            try await channel.send(sent, now: now)
+            #expect(try await received(channel, after: 9) == sent)
+            if channel.isOneTime { try await channel.send(sent, now: now) }
+            await #expect(throws: SharingChannelError(.expired, "")) {
+                try await received(channel, after: 10)
+            }
+        }
+    }
+
+    @Test("An app of another team gets nothing unless the user agrees", arguments: channels)
+    func attacker(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            try await channel.send(credential("one"), now: now)
+            let report = try await trial(candidate)
+            #expect((try? await received(channel, by: ChannelExperiment.attacker, consent: false)) == nil)
+            let found = try? await received(channel, by: ChannelExperiment.attacker)
+            #expect(found == (report.attack == .withConsent ? credential("one") : nil))
+            #expect(["url-pasteboard", "key-sharing-2025"].contains(candidate.name) == (found != nil))
+            #expect(report.attack != .succeeded)
+            #expect(try await received(channel) == credential("one"))
+        }
+    }
+
+    private func trial(_ candidate: ChannelFactory) async throws -> ChannelReport {
+        try await ChannelExperiment(sender: Pair.sender, receiver: Pair.receiver, state: .new)
+            .run(candidate, folder: scratch.path("trial"), now: now)
+    }
+
+    @Test("No secret is found in any file of the device", arguments: channels)
+    func noPlainFile(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            try await channel.send(credential("one"), now: now)
+            let words = ["canary", "127.0.0.1"].map { SecretBytes(utf8: $0) }
+            for word in words { #expect(try !ChannelExperiment.isFound(word, in: device.folder)) }
+            _ = try await received(channel)
+            for word in words { #expect(try !ChannelExperiment.isFound(word, in: device.folder)) }
+            try Data("a canary".utf8).write(to: URL(fileURLWithPath: device.folder + "/public.txt"))
+            #expect(try ChannelExperiment.isFound(words[0], in: device.folder))
+        }
+    }
+
+    @Test("Another process receives what was sent", arguments: channels.indices.dropLast())
+    func acrossProcesses(index: Int) async throws {
+        try await channels[index].use(between: ends) { channel in
+            try await channel.send(credential("one"), now: now)
+            let folder = device.folder
+            await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+                let ends = ChannelEndpoints(
+                    device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+                // Not prepared: the two would be paired anew.
+                let channel = try channels[index].make(ends)
+                let found = try await channel.receive(
+                    by: Pair.receiver, now: Date(timeIntervalSince1970: 1_800_000_000), consent: { _ in true }
+                )
+                try #require(found?.secret == SecretBytes(utf8: "canary one"))
+                await channel.stop()
+            }
+        }
+    }
+
+    @Test("Several at once each get all or nothing", arguments: channels)
+    func concurrent(candidate: ChannelFactory) async throws {
+        try await candidate.use(between: ends) { channel in
+            try await channel.send(credential("0"), now: now)
+            let (ends, now) = (ends, now)
+            try await withThrowingTaskGroup { group in
+                for number in 1...4 {
+                    group.addTask {
+                        let text = String(repeating: "\(number)", count: 5_000)
+                        let secret = SecretBytes(utf8: text)
+                        try await channel.send(
+                            Credential(account: "\(number)", secret: secret, expires: now + 30), now: now)
+                        do throws(SharingChannelError) {
+                            let found = try await channel.receive(by: ends.receiver, now: now) { _ in true }
+                            let isFirst = found?.account == "ü 0"
+                            #expect(found?.secret.count == (isFirst ? 8 : 5_000))
+                        } catch {
+                            // Somebody else had it, or its place was taken in between.
+                            #expect([.alreadyUsed, .denied, .overwritten].contains(error.code), "\(error)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}

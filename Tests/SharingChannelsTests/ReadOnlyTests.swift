@@ -1,0 +1,163 @@
+import SecretMemory
+import SharingChannels
+import DeviceSimulation
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("A folder or a disk that takes no writing")
+struct ReadOnlyTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+        // Whoever root becomes must get to the device.
+        try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: scratch.path)
+    }
+
+    @Test("A channel says that it failed, and what was on it stays", arguments: channels.indices)
+    func channel(index: Int) async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+            let ends = ChannelEndpoints(
+                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
+            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
+            try await channels[index].use(between: ends) { channel in
+                try await channel.send(old, now: now)
+                // What serves must have begun to: it goes by the name that this process has when it listens.
+                if !channel.isOneTime {
+                    #expect(try await channel.receive(by: Pair.receiver, now: now) { _ in true } == old)
+                }
+                try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                    let code: SharingChannelError.Code = channel.name == "manager" ? .noChannel : .failed
+                    let error = await #expect(throws: SharingChannelError(code, "")) {
+                        try await channel.send(new, now: now)
+                    }
+                    #expect(error?.reason.isEmpty == false)
+                    await #expect(throws: SharingChannelError.self) { try await channel.remove() }
+                }
+                #expect(try await channel.receive(by: Pair.receiver, now: now) { _ in true } == old)
+            }
+        }
+    }
+
+    @Test(
+        "On a full disk too a channel says that it failed, and what was on it stays",
+        arguments: channels.indices)
+    func fullDisk(index: Int) async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
+            let ends = ChannelEndpoints(
+                device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            let old = Credential(account: "a", secret: SecretBytes([1]), expires: now + 9)
+            let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
+            try await channels[index].use(between: ends) { channel in
+                try await channel.send(old, now: now)
+                await FullDisk.whileFull(limit: 10) {
+                    let code: SharingChannelError.Code = channel.name == "manager" ? .noChannel : .failed
+                    await #expect(throws: SharingChannelError(code, "")) {
+                        try await channel.send(new, now: now)
+                    }
+                }
+                #expect(try await channel.receive(by: Pair.receiver, now: now) { _ in true } == old)
+            }
+        }
+    }
+
+    @Test("A file of a group stays, and its folder stays as it is")
+    func group() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let device = try Device(folder: folder)
+            let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
+            try group.write([1], to: "file")
+            try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                // Anew, as by another process, which must not mend what is meant to be read-only.
+                let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
+                let attempts: [() throws -> Void] = [
+                    { try group.write([2], to: "file") }, { try group.write([2], to: "other") },
+                    { try group.update("file") { $0 = nil } }, { try group.remove("file") },
+                ]
+                for attempt in attempts {
+                    let error = #expect(throws: DeviceError.self) { try attempt() }
+                    #expect(error?.code == .cannotCreate(EACCES))
+                }
+                let content = try group.read("file")
+                #expect(content == [1])
+            }
+            #expect(try group.read("file") == [1])
+        }
+    }
+
+    @Test("Keychain, pasteboard and device say so, and hold what they held")
+    func others() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            try await ReadOnlyTests.checkOthers(folder)
+        }
+    }
+
+    @Test("A keychain whose writer was cut off says that it needs to be written once, and is whole then")
+    func cutOff() async throws {
+        let folder = scratch.path("device")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let writer = try Device(folder: folder + "-1")
+            let keychain = try Keychain(device: writer, app: .provider)
+            try keychain.setPassword(SecretBytes([1]), service: "s", account: "a")
+            // As they are on the disk after a power cut.
+            let device = try Device(folder: folder)
+            try FileManager.default.createDirectory(
+                atPath: folder + "/keychain", withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700])
+            for name in ["keychain.sqlite", "keychain.sqlite-wal", "master.key"] {
+                try FileManager.default.copyItem(
+                    atPath: writer.folder + "/keychain/" + name, toPath: folder + "/keychain/" + name)
+            }
+            try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+                let error = #expect(throws: KeychainError.self) {
+                    let keychain = try Keychain(device: device, app: .provider)
+                    _ = try keychain.password(service: "s", account: "a")
+                }
+                #expect(error?.code == .readOnly && error?.hint != nil)
+            }
+            let password = try Keychain(device: device, app: .provider).password(service: "s", account: "a")
+            #expect(password == SecretBytes([1]))
+            withExtendedLifetime(keychain) {}
+        }
+    }
+
+    private static func checkOthers(_ folder: String) async throws {
+        let device = try Device(folder: folder)
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        try Keychain(device: device, app: .provider)
+            .setPassword(SecretBytes([1]), service: "s", account: "a")
+        try Pasteboard(device: device).write(SecretBytes([1]), owner: .provider, now: now)
+        try device.lock()
+        try await ReadOnly.whileNothingMayBeWritten(in: folder) {
+            // Anew, as by another process, which reads all the same.
+            let keychain = try Keychain(device: device, app: .provider)
+            let error = #expect(throws: KeychainError.self) {
+                try keychain.setPassword(SecretBytes([2]), service: "s", account: "a")
+            }
+            #expect(error?.code == .readOnly)
+            let kept = try keychain.password(service: "s", account: "a")
+            let problems = try keychain.quickCheck()
+            #expect(kept == SecretBytes([1]) && problems.isEmpty)
+            #expect(throws: PasteboardError.self) {
+                try Pasteboard(device: device).write(SecretBytes([2]), owner: .provider, now: now)
+            }
+            #expect(throws: DeviceError.self) { try device.unlock() }
+            #expect(throws: DeviceError.self) { try Notifications(device: device).post("name") }
+            let state = try device.state()
+            #expect(state == DeviceState(lock: .locked))
+        }
+        let password = try Keychain(device: device, app: .provider).password(service: "s", account: "a")
+        #expect(password == SecretBytes([1]))
+        #expect(
+            try Pasteboard(device: device).read(by: .provider, now: now) { _ in false } == SecretBytes([1]))
+    }
+}

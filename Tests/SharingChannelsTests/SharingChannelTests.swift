@@ -1,0 +1,231 @@
+import SecretMemory
+import SharingChannels
+import DeviceSimulation
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("What each channel needs")
+struct SharingChannelTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+    }
+
+    private func trial(
+        _ name: String, sender: App = Pair.sender, receiver: App = Pair.receiver, state: DeviceState = .new
+    ) async throws -> ChannelReport {
+        let candidate = try #require(channels.first { $0.name == name })
+        let report = try await ChannelExperiment(sender: sender, receiver: receiver, state: state)
+            .run(candidate, folder: scratch.path("trial"), now: now)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["device"])
+        return report
+    }
+
+    /// works, attack, restart, reinstall
+    @Test(
+        "The table of channels is what was tried",
+        arguments: [
+            ("keychain", "no", true, true), ("app-group", "no", true, false),
+            ("database", "no", true, false),
+            ("file", "no", true, true), ("loopback-http", "no", false, false),
+            ("key-sharing-2025", "with consent", true, true),
+            ("url-pasteboard", "with consent", false, false),
+            ("manager", "no", true, true),
+        ])
+    func table(name: String, attack: String, restart: Bool, reinstall: Bool) async throws {
+        let report = try await trial(name)
+        #expect(report.failure == nil && report.handOver ?? .zero > .zero)
+        #expect(report.attack.rawValue == attack && !report.isInPlainFile)
+        #expect(report.survivesRestart == restart && report.survivesReinstall == reinstall)
+    }
+
+    @Test(
+        "In each state of the device a channel works or says why not",
+        arguments: channels.dropLast().map(\.name), DeviceState.all)
+    func states(name: String, state: DeviceState) async throws {
+        // What is in memory or on the pasteboard is under no lock.
+        let isClosed =
+            state.lock == .beforeFirstUnlock && !["url-pasteboard", "loopback-http"].contains(name)
+        #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
+    }
+
+    @Test("Without a common group the channels through one are closed, and say what is missing")
+    func entitlements() async throws {
+        let stranger = App(
+            bundleIdentifier: "example.stranger", teamIdentifier: Pair.receiver.teamIdentifier,
+            entitlements: Entitlements())
+        var member = Pair.receiver.member(.fileProvider, name: "files", entitlements: Entitlements())
+        for name in ["keychain", "app-group", "database"] {
+            #expect(try await trial(name, receiver: stranger).failure?.code == .missingEntitlement)
+            #expect(try await trial(name, sender: stranger).failure?.code == .missingEntitlement)
+            #expect(try await trial(name, receiver: member).failure?.hint?.contains("extension") == true)
+        }
+        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "manager"] {
+            #expect(try await trial(name, receiver: stranger).failure == nil)
+        }
+        member = Pair.sender.member(.fileProvider, name: "files")
+        #expect(try await trial("url-pasteboard", sender: member).failure?.code == .notPermitted)
+        #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
+    }
+
+    /// team of the receiver, keychain groups of both, application groups of both; which of keychain,
+    /// app-group and database work; what the hint says where one does not
+    @Test(
+        "Which channels through a group are open is what a device's signatures allow",
+        arguments: [
+            ("TEAM000001", ["TEAM000001.a"], ["group.a"], "yyy", ""),
+            ("TEAM000001", ["TEAM000001.a"], [], "ynn", "give both apps the same application group"),
+            ("TEAM000001", [], ["group.a"], "yyy", ""),
+            ("TEAM000001", [], ["TEAM000001.a"], "yyy", ""),
+            ("TEAM000001", [], ["a"], "nnn", "begins with group."),
+            ("TEAM000001", ["a"], [], "nnn", "in front: TEAM000001.a"),
+            ("TEAM000001", ["com.apple.token"], [], "nnn", "the system alone adds to com.apple.token"),
+            ("TEAM000001", ["com.apple.token", "TEAM000001.a"], ["group.a"], "yyy", ""),
+            ("TEAM000001", ["TEAM000001.example.sender"], [], "ynn", "the same application group"),
+            ("TEAM000002", ["com.apple.token"], [], "nnn", "take a channel without a group"),
+            ("TEAM000002", ["X.shared"], ["group.x"], "nnn", "take a channel without a group"),
+            ("TEAM000002", ["TEAM000001.a"], ["group.x"], "nnn", "take a channel without a group"),
+            ("TEAM000002", [], ["group.x", "TEAM000001.example.sender"], "nnn", "two teams"),
+        ] as [(String, [String], [String], String, String)])
+    func groups(team: String, keychain: [String], groups: [String], works: String, hint: String) async throws
+    {
+        var (sender, receiver) = (Pair.sender, Pair.receiver)
+        sender.entitlements = Entitlements(keychainAccessGroups: keychain, applicationGroups: groups)
+        receiver.entitlements = sender.entitlements
+        receiver.teamIdentifier = team
+        for (name, isOpen) in zip(["keychain", "app-group", "database"], works) {
+            let failure = try await trial(name, sender: sender, receiver: receiver).failure
+            #expect(failure?.code == (isOpen == "y" ? nil : .missingEntitlement), "\(name)")
+            // The first failure's hint; the others may lack another group.
+            if let failure, name == "database" || works == "nnn" && name == "keychain" {
+                #expect(failure.hint?.contains(hint) == true, "\(name): \(failure.hint ?? "")")
+            }
+        }
+    }
+
+    @Test("Whichever group was forgotten on the extension, the hint says so")
+    func forgottenOnExtension() async throws {
+        var host = Pair.sender
+        host.entitlements = Entitlements(
+            keychainAccessGroups: ["com.apple.token", "TEAM000001.a", "TEAM000001.b"],
+            applicationGroups: ["group.example.shared"])
+        // Of the host's first groups the extension knows as little as the host does of its own.
+        let member = host.member(
+            .fileProvider, name: "files",
+            entitlements: Entitlements(keychainAccessGroups: ["com.apple.token", "TEAM000001.c"]))
+        var app = Pair.receiver
+        app.entitlements = Entitlements(
+            keychainAccessGroups: ["com.apple.token", "TEAM000001.other", "TEAM000001.b"])
+        for (sender, receiver) in [(app, member), (member, app)] {
+            let failure = try await trial("keychain", sender: sender, receiver: receiver).failure
+            #expect(failure?.hint?.contains("an extension needs it") == true, "\(failure?.hint ?? "")")
+        }
+    }
+
+    @Test("The manager takes the first channel that is open, and leaves nothing on the others")
+    func manager() async throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        let file = FileChannel(ends)
+        let all: [any SharingChannel] = [file, KeychainChannel(ends), PasteboardChannel(ends)]
+        #expect(try await FallbackChannel(all).sendNamingChannel(credential, now: now) == "keychain")
+        try file.pair()
+        #expect(try await FallbackChannel(all).sendNamingChannel(credential, now: now) == "file")
+        #expect(try KeychainChannel(ends).receive(by: Pair.receiver, now: now) { _ in true } == nil)
+        let none = FallbackChannel([
+            FileChannel(ChannelEndpoints(device: device, sender: Pair.receiver, receiver: Pair.sender))
+        ])
+        let error = await #expect(throws: SharingChannelError.self) {
+            try await none.send(credential, now: now)
+        }
+        #expect(error?.code == .noChannel && (error?.cause as? SharingChannelError)?.code == .notPaired)
+        await #expect(throws: SharingChannelError(.noChannel, "")) {
+            try await FallbackChannel([]).send(credential, now: now)
+        }
+    }
+
+    @Test("What was sent before a restart is not what is received after a newer was sent on another channel")
+    func staleAfterRestart() async throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let keySharing = try #require(channels.first { $0.name == "key-sharing-2025" }).make(ends)
+        let manager = FallbackChannel([keySharing, PasteboardChannel(ends)])
+        let versions = [1, 2].map { byte in
+            Credential(account: "a", secret: SecretBytes([byte]), expires: now + 30)
+        }
+        #expect(try await manager.sendNamingChannel(versions[0], now: now) == "key-sharing-2025")
+        try device.restart()
+        await manager.stop()
+        #expect(try await manager.sendNamingChannel(versions[1], now: now) == "url-pasteboard")
+        try device.unlock()
+        #expect(try await manager.receive(by: Pair.receiver, now: now) { _ in true } == versions[1])
+        await manager.stop()
+    }
+
+    @Test(
+        "A channel that does not give up what is on it stops no other, and no newer credential is sent past it"
+    )
+    func stuck() async throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let (stuck, open) = (StuckChannel(), KeychainChannel(ends))
+        let closed = KeychainChannel(
+            ChannelEndpoints(device: device, sender: Pair.sender, receiver: ChannelExperiment.attacker))
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        func found() throws -> Credential? { try open.receive(by: Pair.receiver, now: now) { _ in true } }
+        try open.send(credential, now: now)
+        let manager = FallbackChannel([closed, stuck, open])
+        await #expect(throws: SharingChannelError(.damaged, "")) { try await manager.remove() }
+        #expect(try found() == nil)
+        await #expect(throws: SharingChannelError(.damaged, "")) {
+            try await manager.send(credential, now: now)
+        }
+        #expect(try found() == nil)
+    }
+
+    /// Closed, with something on it that stays.
+    private struct StuckChannel: SharingChannel {
+        let name = "stuck"
+        func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
+            throw SharingChannelError(.locked, "")
+        }
+        func receive(
+            by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+        ) async throws(SharingChannelError) -> Credential? { nil }
+        func remove() async throws(SharingChannelError) { throw SharingChannelError(.damaged, "") }
+    }
+
+    @Test("A file that is sealed for others, or altered, does not open; an unpaired app has no key")
+    func file() throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let channel = FileChannel(ends)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        #expect(throws: SharingChannelError(.notPaired, "")) { try channel.send(credential, now: now) }
+        try channel.pair()
+        try channel.send(credential, now: now)
+        try channel.pair()
+        #expect(throws: SharingChannelError(.damaged, "")) {
+            try channel.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+    }
+
+    @Test("A pasteboard that somebody else wrote since is not taken for the credential")
+    func overwritten() throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let channel = PasteboardChannel(ends)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        try channel.send(credential, now: now)
+        try Pasteboard(device: device).write(SecretBytes([2]), owner: ChannelExperiment.attacker, now: now)
+        #expect(throws: SharingChannelError(.overwritten, "")) {
+            try channel.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+        #expect(throws: SharingChannelError(.denied, "")) {
+            try channel.send(credential, now: now)
+            return try channel.receive(by: Pair.receiver, now: now) { _ in false }
+        }
+    }
+}

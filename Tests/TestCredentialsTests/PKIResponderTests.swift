@@ -1,0 +1,238 @@
+import LoopbackHTTP
+import SecretMemory
+@testable import TestCredentials
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import TestSupport
+import Testing
+
+import KeyShareProvider
+
+@Suite("What answers at the URLs in test certificates")
+struct PKIResponderTests {
+    private static let date = Date(timeIntervalSince1970: 1_767_225_600)
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let store: ProviderStore
+    private let responder: PKIResponder
+
+    init() async throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+        store = try ProviderStore(device)
+        responder = PKIResponder(store) { Self.date }
+        var request = ProvisioningRequest(
+            personCount: 1, types: [.signature], generations: 2, algorithm: .p256, date: Self.date)
+        request.locations = PKILocations(base: "http://127.0.0.1:8080")
+        _ = try await Provisioner(store).run(
+            ProvisioningRun(in: store, seed: Seed("1"), at: Self.date) { _ in request })
+    }
+
+    private func get(_ path: String) -> HTTPAnswer { responder.answer(HTTPQuery(method: .get, path: path)) }
+
+    private func certificates() throws -> [Certificate] {
+        try store.identities().map { try store.certificate($0.label) }
+    }
+
+    /// The answer for certificates of an authority of the store.
+    private func ask(
+        _ serialNumbers: [[UInt8]], of role: TestAuthorityRole = .email, byGet: Bool = false
+    ) throws -> StatusClient.Answer {
+        let authority = try #require(try store.authority())
+        let issuer = authority[role].certificate.der
+        let request = try StatusClient.request(serialNumbers, of: issuer, nonce: [1, 2, 3])
+        let text = Data(request).base64EncodedString()
+            .addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+        let query =
+            byGet
+            ? HTTPQuery(method: .get, path: "/ocsp/" + (text ?? ""))
+            : HTTPQuery(method: .post, path: "/ocsp", body: request)
+        let answer = responder.answer(query)
+        #expect((answer.status, answer.contentType) == (200, "application/ocsp-response"))
+        return try StatusClient.read(
+            answer.body, to: request, serialNumbers, of: issuer,
+            trusting: authority[.root].certificate.der, at: Self.date)
+    }
+
+    @Test("has the issuer's certificate and revocation list where every certificate says")
+    func files() throws {
+        let authority = try #require(try store.authority())
+        let certificate = try #require(try certificates().first)
+        // Both URLs stand in the certificate as they are.
+        let text = String(decoding: certificate.der, as: UTF8.self)
+        for file in [PKIFile.certificate(.email), .revocationList(.email)] {
+            #expect(text.contains("http://127.0.0.1:8080" + authority.path(of: file)))
+        }
+        #expect(text.contains("http://127.0.0.1:8080/ocsp"))
+
+        let issuer = get(authority.path(of: .certificate(.email)))
+        #expect(issuer.contentType == "application/pkix-cert")
+        #expect(issuer.body == authority[.email].certificate.der)
+        let list = get(authority.path(of: .revocationList(.email)))
+        #expect(list.contentType == "application/pkix-crl")
+        let decoded = try CertificateRevocationList(der: list.body)
+        #expect(decoded.issuer == certificate.issuer)
+        #expect((decoded.thisUpdate, decoded.entries) == (Self.date, []))
+    }
+
+    @Test("lists what there is, and has nothing elsewhere")
+    func index() throws {
+        let paths = String(decoding: get("/").body, as: UTF8.self).split(separator: "\n").map(String.init)
+        #expect(paths.count == 9)
+        for path in paths where path != "/ocsp" { #expect(get(path).status == 200, "\(path)") }
+        for path in ["", "/ocsp", "/crl/NOTHING.crl", "/sign/../crl/TESTROOTCA1.crl", "//"] {
+            #expect(get(path).status == 404, "\(path)")
+        }
+        #expect(responder.answer(HTTPQuery(method: .post, path: "/", body: [1])).status == 405)
+    }
+
+    @Test("knows what was issued, what was revoked since, and nothing else", arguments: [false, true])
+    func statuses(byGet: Bool) throws {
+        let serials = try certificates().map(\.serialNumber)
+        #expect(try ask(serials + [[9]], byGet: byGet).statuses == [.good, .good, .unknown])
+
+        let revoked = try #require(try certificates().first)
+        let date = Self.date.addingTimeInterval(-60)
+        try store.register(revoked: [revoked], at: date)
+        let answer = try ask([revoked.serialNumber], byGet: byGet)
+        #expect(answer.statuses == [.revoked])
+        #expect((answer.revoked, answer.reason) == (date, 1))
+        #expect(answer.isAuthentic && answer.hasSameNonce)
+        #expect((answer.produced, answer.thisUpdate) == (Self.date, Self.date))
+        let file = try #require(try store.authority()).path(of: .revocationList(.email))
+        let list = try CertificateRevocationList(der: get(file).body)
+        #expect(
+            list.entries == [.init(serialNumber: revoked.serialNumber, date: date, reason: 1)])
+    }
+
+    @Test("knows the authorities below the root, and certificates that went into a file")
+    func others() throws {
+        let authority = try #require(try store.authority())
+        #expect(try ask([authority[.email].certificate.serialNumber], of: .root).statuses == [.good])
+        var random = SystemRandomNumberGenerator()
+        let shop = Workshop(
+            authority: authority, person: TestPerson(using: &random), date: Self.date, algorithm: .p256,
+            password: SecretBytes(utf8: ""), locations: PKILocations(base: "http://127.0.0.1:8080"),
+            source: .system)
+        let certificate = try shop.bench(for: "one").identity().certificate
+        #expect(String(decoding: certificate.der, as: UTF8.self).contains("http://127.0.0.1:8080/ocsp"))
+        #expect(try ask([certificate.serialNumber]).statuses == [.unknown])
+        #expect(shop.issued == [certificate])
+        try store.register(issued: shop.issued, at: Self.date)
+        #expect(try ask([certificate.serialNumber]).statuses == [.good])
+        try store.register(revoked: shop.issued, at: Self.date)
+        #expect(try ask([certificate.serialNumber]).statuses == [.revoked])
+    }
+
+    @Test("keeps the files of several PKIs apart")
+    func several() throws {
+        let first = try #require(try store.authority())
+        let second = try Provisioner(store).authority(
+            covering: Self.date..<Self.date.addingTimeInterval(50 * 366 * 86_400), algorithm: .p256,
+            locations: .example, from: .system)
+        for (authority, number) in [(first, 1), (second, 2)] {
+            #expect(authority.number == number)
+            for role in TestAuthorityRole.allCases {
+                let body = get(authority.path(of: .certificate(role))).body
+                #expect(body == authority[role].certificate.der)
+                let list = get(authority.path(of: .revocationList(role))).body
+                let issuer = try CertificateRevocationList(der: list).issuer
+                #expect(issuer == authority[role].certificate.subject)
+            }
+        }
+        #expect(first[.root].certificate.subject != second[.root].certificate.subject)
+    }
+
+    @Test("answers for each of two PKIs of the same names at the URLs of its own certificates")
+    func merged() async throws {
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        var request = ProvisioningRequest(
+            personCount: 1, types: [.signature], generations: 1, algorithm: .p256, date: Self.date)
+        request.locations = PKILocations(base: "http://127.0.0.1:8080")
+        _ = try await Provisioner(other).run(
+            ProvisioningRun(in: other, seed: Seed("2"), at: Self.date) { _ in request })
+        let revoked = try other.certificate(try #require(try other.identities().first).label)
+        try other.register(revoked: [revoked], at: Self.date)
+        _ = try store.merge(other)
+
+        let authorities = try store.authorities()
+        #expect(authorities.map(\.number) == [1, 1])
+        for certificate in try certificates() {
+            let text = String(decoding: certificate.der, as: UTF8.self)
+            let authority = try #require(
+                authorities.first {
+                    $0[.email].certificate.subjectKeyIdentifier == certificate.authorityKeyIdentifier
+                })
+            let issuer = authority[.email].certificate
+            for file in [PKIFile.certificate(.email), .revocationList(.email)] {
+                #expect(text.contains("http://127.0.0.1:8080" + authority.path(of: file)))
+            }
+            #expect(get(authority.path(of: .certificate(.email))).body == issuer.der)
+            let list = try CertificateRevocationList(
+                der: get(authority.path(of: .revocationList(.email))).body)
+            #expect(list.entries.isEmpty == (certificate != revoked))
+
+            let serials = [certificate.serialNumber]
+            let query = try StatusClient.request(serials, of: issuer.der)
+            let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: query))
+            let status = try StatusClient.read(
+                answer.body, to: query, serials, of: issuer.der,
+                trusting: authority[.root].certificate.der, at: Self.date)
+            #expect(status.statuses == [certificate == revoked ? .revoked : .good])
+        }
+        let paths = String(decoding: get("/").body, as: UTF8.self).split(separator: "\n")
+        #expect(paths.count == 17 && Set(paths).count == 17)
+    }
+
+    @Test("still has the later PKI's files where certificates of earlier versions say")
+    func earlier() throws {
+        let authority = try #require(try store.authority())
+        let path = PKIFile.certificate(.email).earlierPath(1)
+        #expect(path == "/sign/TESTEMAILCA1.cer")
+        #expect(get(path).body == authority[.email].certificate.der)
+        #expect(get(PKIFile.revocationList(.email).earlierPath(1)).status == 200)
+    }
+
+    @Test("speaks for authorities of its own alone")
+    func foreign() throws {
+        let other = try TestAuthority(
+            algorithm: .p256, validity: Self.date..<Self.date.addingTimeInterval(86_400), from: .system)
+        let issuer = other[.email].certificate.der
+        let request = try StatusClient.request([[1]], of: issuer)
+        let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: request))
+        #expect(answer.body == (try OCSPFailure.unauthorized.response()))
+    }
+
+    @Test("calls anything else malformed, by POST and by GET")
+    func malformed() throws {
+        let expected = try OCSPFailure.malformedRequest.response()
+        #expect(responder.answer(HTTPQuery(method: .post, path: "/ocsp")).body == expected)
+        #expect(responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: [1, 2])).body == expected)
+        for path in ["/ocsp/", "/ocsp/%", "/ocsp/?", "/ocsp/AAAA", "/ocsp/MA%3D%3D"] {
+            #expect(get(path).body == expected, "\(path)")
+        }
+    }
+
+    @Test("says to try later before the device's first unlock")
+    func locked() throws {
+        let serial = try #require(try certificates().first).serialNumber
+        let issuer = try #require(try store.authority())[.email].certificate.der
+        let request = try StatusClient.request([serial], of: issuer)
+        let list = try #require(try store.authority()).path(of: .revocationList(.email))
+        try device.restart()
+        let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: request))
+        #expect(answer.body == (try OCSPFailure.tryLater.response()))
+        #expect(get(list).status == 503)
+    }
+
+    @Test("has nothing where no PKI was made")
+    func empty() throws {
+        let store = try ProviderStore(try Device(folder: scratch.path("empty")))
+        let responder = PKIResponder(store) { Self.date }
+        for file in PKIFile.allCases {
+            #expect(responder.answer(HTTPQuery(method: .get, path: file.earlierPath(1))).status == 404)
+        }
+    }
+}

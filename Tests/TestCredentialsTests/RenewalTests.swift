@@ -1,0 +1,124 @@
+@testable import TestCredentials
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import TestSupport
+import Testing
+
+import KeyShareProvider
+
+@Suite("A renewal")
+struct RenewalTests {
+    private static let date = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let later = Date(timeIntervalSince1970: 1_859_155_200)
+    private let scratch: ScratchFolder
+    private let store: ProviderStore
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try ProviderStore(try Device(folder: scratch.path("device")))
+    }
+
+    /// Makes one generation of a profile's types.
+    private func provision(
+        _ profile: String, _ person: TestPerson? = nil, at date: Date = Self.date,
+        configure: (inout ProvisioningRequest) -> Void = { _ in }
+    ) async throws {
+        let run = try ProvisioningRun(in: store, seed: Seed(profile), at: date) { date in
+            var request = ProvisioningRequest(
+                persons: person.map { [$0] } ?? [], personCount: 1, generations: 1, algorithm: .p256,
+                date: date)
+            request.sets[0].profile = profile
+            configure(&request)
+            return request
+        }
+        _ = try await Provisioner(store).run(run)
+    }
+
+    private func jane() throws -> TestPerson {
+        var person = PersonDescription()
+        person.name = "DOE.JANE.Q.5557779001"
+        person.email = "jane@example.com"
+        person.organization = "4700"
+        var random = Seed("1").generator()
+        return try person.person(using: &random)
+    }
+
+    /// What there is to renew, in short.
+    private func credentials(_ changes: Renewal.Changes = .init()) throws -> [String] {
+        try Renewal(of: store, types: nil, changing: changes).groups.flatMap(\.credentials).map {
+            "\($0.types.map(\.rawValue).joined(separator: ",")) \($0.profile) \($0.policyArc) "
+                + ($0.algorithm?.rawValue ?? "")
+        }
+    }
+
+    @Test("finds everybody under the same names, and nobody in an empty keychain")
+    func persons() async throws {
+        #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: nil) }
+        let jane = try jane()
+        try await provision("dod", jane)
+        let renewal = try Renewal(of: store, types: nil)
+        #expect(renewal.groups.flatMap(\.persons) == [jane])
+        #expect(renewal.groups.map(\.locations) == [.example])
+        #expect(try credentials() == ["encryption,signature,authentication dod test p256"])
+    }
+
+    @Test("keeps profile, policies and addresses", arguments: CredentialProfile.names)
+    func kinds(profile: String) async throws {
+        let locations = PKILocations(base: "http://127.0.0.1:8080")
+        let types = try #require(CredentialProfile.named(profile, at: Self.date)).types
+        // Nobody's certificates are not renewed.
+        guard types != [.device] else { return }
+        for arc in PolicyArc.allCases {
+            try await provision(profile, try jane().with(edipi: "555777900\(arc == .dod ? 1 : 2)")) {
+                $0.sets[0].policyArc = arc
+                $0.locations = locations
+            }
+        }
+        // What a series has at the time goes on with the series.
+        let name = profile == "dod-2024" ? "dod" : profile
+        let found = try credentials()
+        #expect(found.count == 2)
+        for arc in PolicyArc.allCases {
+            #expect(found.contains("\(types.map(\.rawValue).joined(separator: ",")) \(name) \(arc) p256"))
+        }
+        #expect(try Renewal(of: store, types: nil).groups.map(\.locations) == [locations, locations])
+    }
+
+    @Test("goes by the newest certificate of each type, and by what is asked for before that")
+    func newest() async throws {
+        let jane = try jane()
+        try await provision("dod", jane)
+        try await provision("derived-piv", jane, at: Self.later) { $0.sets[0].algorithm = .p384 }
+        #expect(
+            try credentials() == [
+                "encryption,signature dod test p256", "authentication derived-piv test p384",
+            ])
+        var changes = Renewal.Changes()
+        changes.algorithm = .rsa(bits: 3072)
+        changes.profile = "piv-i"
+        #expect(try credentials(changes) == ["encryption,signature,authentication piv-i test rsa3072"])
+    }
+
+    @Test("makes a derived credential of a derived credential")
+    func derived() async throws {
+        try await provision("derived-piv", try jane()) {
+            $0.sets[0].policyArc = .dod
+            $0.sets[0].algorithm = .p384
+        }
+        let group = try #require(try Renewal(of: store, types: nil).groups.first)
+        _ = try await Provisioner(store).run(
+            ProvisioningRun(in: store, seed: nil, at: Self.later, request: group.request))
+        let certificates = try store.identities().sorted { $0.notBefore < $1.notBefore }.map {
+            try store.certificate($0.label)
+        }
+        #expect(certificates.count == 2)
+        let (old, new) = (certificates[0], certificates[1])
+        #expect(new.notBefore > old.notAfter.addingTimeInterval(-366 * 86_400))
+        #expect(CertificateShape(new) == CertificateShape(old))
+        #expect(new.publicKey.type == old.publicKey.type)
+        #expect(new.policies == old.policies && new.extendedKeyUsage == old.extendedKeyUsage)
+        #expect(new.subjectAlternativeNames.first == old.subjectAlternativeNames.first)
+    }
+}

@@ -1,0 +1,182 @@
+@testable import TestCredentials
+import Foundation
+import KeySharing
+import Testing
+
+import KeyShareProvider
+
+@Suite("Scenarios that are wrong")
+struct ScenarioErrorTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let yaml: String
+        /// Line and column.
+        let place: String
+        let reason: String
+        var hint: String?
+
+        var testDescription: String { "\(place) \(reason)" }
+
+        /// A line in the place of a person's credentials.
+        static func credential(_ line: String, _ column: Int, _ reason: String, _ hint: String? = nil) -> Case
+        {
+            Case(
+                yaml: "description: A test.\npersons:\n  - credentials:\n      - \(line)\n",
+                place: "4:\(column)", reason: reason, hint: hint)
+        }
+
+        /// A line behind everything that must be there.
+        static func last(_ line: String, _ place: String, _ reason: String, _ hint: String? = nil) -> Case {
+            Case(
+                yaml: "description: A test.\npersons: []\n\(line)\n", place: place, reason: reason, hint: hint
+            )
+        }
+    }
+
+    private static let cases: [Case] = [
+        Case(yaml: "", place: "1:1", reason: "the text is empty"),
+        Case(yaml: "# nothing\n", place: "1:1", reason: "the text is empty"),
+        Case(yaml: "- a list\n", place: "1:1", reason: "expected a scenario: a mapping with description"),
+        Case(yaml: "persons: []\n", place: "1:1", reason: "a scenario has no description"),
+        Case(yaml: "description: A test.\n", place: "1:1", reason: "a scenario has no persons"),
+        Case(
+            yaml: "description: ~\npersons: []\n", place: "1:14",
+            reason: "expected one sentence about the scenario, not nothing"),
+        Case(yaml: "description: A.\n\tpersons: []\n", place: "2:1", reason: "this is no YAML: found a tab"),
+        Case(yaml: "description: [A\npersons: []\n", place: "2:8", reason: "this is no YAML"),
+        Case(yaml: "description: A.\npersons: []\n---\nb: 1\n", place: "3:1", reason: "this is no YAML"),
+        Case(
+            yaml: "description: A.\npersons: *nobody\n", place: "2:10",
+            reason: "this is no YAML: found undefined"),
+        Case(
+            yaml: "description: A.\npersons: []\npersons: []\n", place: "2:1",
+            reason: "the key \u{201C}persons\u{201D} is there twice"),
+        Case(yaml: "description: A\u{7}.\npersons: []\n", place: "1:15", reason: "this is no YAML: control"),
+        .last(
+            "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
+            "did you mean \u{201C}persons\u{201D}?"),
+        .last("[a]: b", "3:1", "a scenario has no key a list"),
+        .last(
+            "servcie: {fault: slow}", "3:1", "a scenario has no key", "did you mean \u{201C}service\u{201D}?"),
+        .last(
+            "service: {fault: slwo}", "3:18",
+            "\u{201C}slwo\u{201D} is not a fault of the service; expected no-service, ",
+            "\u{201C}slow\u{201D}"),
+        .last("service: {pasteboard-expiry: -1}", "3:30", "expected a whole number from 0 to 86400"),
+        .last("service: slow", "3:10", "expected a service: a mapping with fault, root, pasteboard-expiry"),
+        .last(
+            "encoder: {profile: modren}", "3:20",
+            "\u{201C}modren\u{201D} is not a profile of PKCS #12; expected modern, ", "\u{201C}modern\u{201D}"
+        ),
+        .last("encoder: {iterations: 0}", "3:23", "expected a whole number from 1 to 2000000"),
+        .last("encoder: {chain: yes}", "3:18", "expected true or false, not \u{201C}yes\u{201D}"),
+        .last(
+            "encoder: {friendly-name: \(String(repeating: "a", count: 300))}", "3:26",
+            "expected a name of at most 256 characters"),
+        .last(
+            "outcome: {2024: {}}", "3:11", "\u{201C}2024\u{201D} is not a mechanism; expected legacy, 2025"),
+        .last(
+            "outcome: {2025: {user: {}}}", "3:18",
+            "\u{201C}user\u{201D} is not a selection; expected all-user, "),
+        .last(
+            "outcome: {2025: {all: {piv: 1}}}", "3:24",
+            "\u{201C}piv\u{201D} is not a type; expected encryption, "),
+        .last("outcome: {2025: {all: {device: 0}}}", "3:32", "expected a whole number from 1"),
+        Case(yaml: "description: A.\npersons: {}\n", place: "2:10", reason: "expected a list of persons"),
+        Case(
+            yaml: "description: A.\npersons:\n  - name: Dana Example\n", place: "3:5",
+            reason: "a person has no credentials"),
+        Case(
+            yaml: "description: A.\npersons:\n  - edipi: 123\n    credentials: []\n", place: "3:12",
+            reason: "\u{201C}123\u{201D} is not an EDIPI of 10 digits"),
+        Case(
+            yaml: "description: A.\npersons:\n  - credentials: []\n    name: Single\n", place: "4:11",
+            reason: "\u{201C}Single\u{201D} is no person's name"),
+        Case(
+            yaml: "description: A.\npersons:\n  - count: 2\n    name: Dana Example\n    credentials: []\n",
+            place: "4:11", reason: "name is one person's"),
+        Case(
+            yaml: "description: A.\npersons:\n  - count: many\n    credentials: []\n", place: "3:12",
+            reason: "expected a whole number from 1 to 1000000, not \u{201C}many\u{201D}"),
+        .credential(
+            "generation: 1", 9, "a credential has no key", "did you mean \u{201C}generations\u{201D}?"),
+        .credential("generations: 101", 22, "expected a whole number from 0 to 100"),
+        .credential("generations: 0", 22, "no generation leaves nothing"),
+        .credential("{generations: 2, starts: now}", 23, "generations stands beside starts"),
+        .credential("starts: []", 17, "expected one moment or more, not a list"),
+        .credential("starts: yesterday", 17, "expected a date, or a time such as"),
+        .credential("starts: 2026-02-30", 17, "expected a date, or a time such as"),
+        .credential("starts: 200 years ago", 17, "expected a date, or a time such as"),
+        .credential("{interval: monthly}", 20, "expected a time such as \u{201C}6 months\u{201D}"),
+        .credential("{recovered: 50}", 21, "51 generations of 3 years lead back more than a century"),
+        .credential("{types: device, recovered: 1}", 36, "only encryption keys are recovered"),
+        .credential(
+            "types: signatrue", 16, "\u{201C}signatrue\u{201D} is not a type of the profile dod; expected ",
+            "\u{201C}signature\u{201D}"),
+        .credential("types: [device, device]", 25, "device is there twice"),
+        .credential(
+            "{profile: derived-piv, types: device}", 39,
+            "\u{201C}device\u{201D} is not a type of the profile derived-piv; expected auth"),
+        .credential(
+            "profile: dod-2012", 18, "\u{201C}dod-2012\u{201D} is not a profile; expected dod, ",
+            "\u{201C}dod-20"),
+        .credential(
+            "key: rsa1024", 14,
+            "\u{201C}rsa1024\u{201D} is not a key; expected rsa2048, rsa3072, rsa4096, p256, p384"),
+        .credential("policy-arc: real", 21, "\u{201C}real\u{201D} is not a policy arc; expected test, dod"),
+        .credential(
+            "fault: expried", 16, "\u{201C}expried\u{201D} is not a fault; expected expired, ",
+            "\u{201C}expired\u{201D}"),
+        .credential(
+            "fault: zip-slip", 16, "\u{201C}zip-slip\u{201D} is a fault of files",
+            "provision --fault zip-slip -o FILE"),
+        .credential("{fault: expired, types: device}", 26, "a fault has no key \u{201C}types\u{201D}"),
+    ]
+
+    private func problem(_ bytes: [UInt8]) -> ProvisioningError? {
+        do {
+            _ = try Scenario(yaml: bytes, name: "test", source: "test.yaml")
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("say where, what was expected, and what was probably meant", arguments: cases)
+    func errors(wrong: Case) throws {
+        let error = try #require(problem(Array(wrong.yaml.utf8)))
+        #expect(error.code == .malformedScenario)
+        #expect(error.reason.hasPrefix("test.yaml:\(wrong.place): \(wrong.reason)"), "\(error.reason)")
+        if let hint = wrong.hint { #expect(error.hint?.contains(hint) == true, "\(error.hint ?? "no hint")") }
+    }
+
+    @Test("are not, where a byte order mark or carriage returns are all there is")
+    func otherEditors() {
+        #expect(problem(Array("\u{FEFF}description: A.\r\npersons: []\r\n".utf8)) == nil)
+    }
+
+    @Test("name the line that is no UTF-8")
+    func encoding() throws {
+        let error = try #require(problem(Array("description: A.\npersons: ".utf8) + [0xFF, 0x0A]))
+        #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
+    }
+
+    @Test("neither loop nor overflow where they are nested or repeated without end")
+    func hostile() throws {
+        let nested = "description: A.\npersons: " + String(repeating: "[", count: 100_000)
+        #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this is nested too deeply") == true)
+        var laughs = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        for (name, former) in zip("bcdefgh", "abcdefg") {
+            let aliases = [String](repeating: "*\(former)", count: 10).joined(separator: ", ")
+            laughs += "\(name): &\(name) [\(aliases)]\n"
+        }
+        #expect(problem(Array(laughs.utf8))?.reason.contains("more than 10000 values") == true)
+    }
+
+    @Test("are guessed at by the nearest name, and not at all where none is near")
+    func nearest() {
+        #expect(NearMatch.of("signatrue", among: ["signature", "device"]) == "signature")
+        #expect(NearMatch.of("Device", among: ["signature", "device"]) == "device")
+        #expect(NearMatch.of("something else", among: ["signature", "device"]) == nil)
+        #expect(NearMatch.of("", among: ["key"]) == nil)
+    }
+}

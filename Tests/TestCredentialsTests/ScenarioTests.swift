@@ -1,0 +1,247 @@
+@testable import TestCredentials
+import DeviceSimulation
+import Foundation
+import KeySharing
+import OpenSSL
+import TestSupport
+import Testing
+
+import KeyShareProvider
+
+@Suite("Scenarios")
+struct ScenarioTests {
+    private static let date = Date(timeIntervalSince1970: 1_767_225_600)
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    private func store(_ name: String = "device") throws -> ProviderStore {
+        try ProviderStore(try Device(folder: scratch.path(name)))
+    }
+
+    private func scenario(_ yaml: String) throws -> Scenario {
+        try Scenario(yaml: Array(yaml.utf8), name: "test", source: "test.yaml")
+    }
+
+    private func provision(
+        _ scenario: Scenario, into store: ProviderStore, seed: UInt64? = nil, at date: Date? = Self.date
+    ) async throws -> Provisioner.Outcome {
+        try await Provisioner(store).run(try ScenarioRun(scenario, in: store, seed: seed, at: date))
+    }
+
+    private static func counts(_ identities: [IdentitySummary], _ mechanism: Mechanism) -> [CredentialType:
+        Int]
+    {
+        Dictionary(grouping: identities) { $0.type(mechanism) }.mapValues(\.count)
+    }
+
+    /// What every selection holds, as the provider lists it.
+    private func outcome(_ store: ProviderStore) throws -> Scenario.Outcome {
+        let snapshot = try Catalogue(store, root: .all).snapshot()
+        var outcome = Scenario.Outcome(counts: [.keySharing2025: [:], .legacy: [:]])
+        for selector in Selector.allCases {
+            let members = Self.counts(snapshot.members(of: selector), .keySharing2025)
+            if !members.isEmpty { outcome.counts[.keySharing2025]?[selector] = members }
+            let request = try TypeRequest([selector.selectType(.legacy)], mechanism: .legacy)
+            let listing = LegacyListing(snapshot.identities, request: request, now: Self.date)
+            let rows = listing.rows.flatMap { listing.identities(of: $0.identifier) }
+            if !rows.isEmpty { outcome.counts[.legacy]?[selector] = Self.counts(rows, .legacy) }
+        }
+        return outcome
+    }
+
+    @Test("that come with the provider are all read, each with a sentence and what it comes to")
+    func builtIn() throws {
+        let folder = PackageFolder.path + "/Sources/TestCredentials/Scenarios"
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            .filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }
+        #expect(files.count >= 12)
+        #expect(Scenario.builtIn.map(\.name).sorted() == files.sorted())
+        for scenario in Scenario.builtIn {
+            #expect(scenario.description.hasSuffix("."))
+            #expect(scenario.outcome != nil)
+        }
+    }
+
+    @Test("that come with the provider make what they say", arguments: Scenario.builtIn.map(\.name))
+    func outcomes(name: String) async throws {
+        let store = try store()
+        var scenario = try Scenario.named(name)
+        // What it comes to does not depend on the keys, and those of RSA take their time.
+        if name != "fresh-user" { scenario.makeKeysQuick() }
+        let made = try await provision(scenario, into: store)
+        #expect(try outcome(store) == scenario.outcome)
+        #expect(try store.identities().count == made.count)
+    }
+
+    @Test("as the one in the documentation work")
+    func documented() async throws {
+        let page = try String(contentsOfFile: PackageFolder.path + "/docs/provisioning.md", encoding: .utf8)
+        let example = try #require(page.split(separator: "```yaml\n").last?.split(separator: "```").first)
+        let store = try store()
+        var scenario = try scenario(String(example))
+        scenario.makeKeysQuick()
+        _ = try await provision(scenario, into: store)
+        // The example tells the outcome of one mechanism, which is enough to read.
+        #expect(try outcome(store).counts[.keySharing2025] == scenario.outcome?.counts[.keySharing2025])
+        #expect(scenario.service.fault == .slow)
+    }
+
+    @Test("that are not there are named with the nearest that is")
+    func unknown() throws {
+        do {
+            _ = try Scenario.named("fresh-uesr")
+            Issue.record("there is no such scenario")
+        } catch {
+            #expect(error == ProvisioningError(.noSuchScenario, ""))
+            #expect(error.hint?.contains("\u{201C}fresh-user\u{201D}") == true)
+        }
+        #expect(throws: ProvisioningError(.noSuchScenario, "")) { try Scenario.named("") }
+    }
+
+    @Test("from one seed give the same identities anywhere, faults too")
+    func seeded() async throws {
+        let scenario = try scenario(Self.everything)
+        let (first, second) = (try store("first"), try store("second"))
+        let made = try await provision(scenario, into: first, seed: 1)
+        _ = try await provision(scenario, into: second, seed: 1)
+        #expect(made.count == 13)
+        #expect(try labels(first) == labels(second))
+        #expect(try first.authorityCertificates() == second.authorityCertificates())
+        let again = try await provision(scenario, into: first, seed: 1)
+        #expect((again.count, again.skipped) == (0, 13))
+        let other = try await provision(scenario, into: first, seed: 2)
+        #expect(other.count == 13)
+    }
+
+    @Test("go on where a run was interrupted, and start anew after one that was not")
+    func interrupted() async throws {
+        let store = try store()
+        let scenario = try scenario(Self.everything)
+        let interrupted = try ScenarioRun(scenario, in: store, seed: nil, at: nil)
+        // What a killed run leaves: the first entry's credentials, and its note in the keychain.
+        let part = try await Provisioner(store).run(
+            interrupted.requests[0], from: interrupted.sources.drawing.child("persons 0"))
+        let rest = try await provision(scenario, into: store, at: nil)
+        #expect((rest.count, rest.skipped) == (13 - part.count, part.count))
+        // The two of the duplicate serial number have one between them.
+        #expect(Set(try store.identities().map(\.serialNumber)).count == 12)
+        #expect(try await provision(scenario, into: store, at: nil).count == 13)
+    }
+
+    @Test("make every credential below one set of authorities, and each person's names agree")
+    func authorities() async throws {
+        let store = try store()
+        _ = try await provision(try scenario(Self.everything), into: store)
+        #expect(try store.authorityCertificates().count == TestAuthorityRole.allCases.count)
+        var subjects: Set<String> = []
+        try store.forEachCertificate { subjects.insert($0.subject.commonName ?? "") }
+        #expect(subjects.contains("EXAMPLE.DANA.1234567890"))
+        // Dana, two persons of whom only the category is known, and a device of each of these.
+        #expect(subjects.count == 5)
+    }
+
+    @Test("count moments from the date they are given, or take them as they are")
+    func moments() async throws {
+        let store = try store()
+        _ = try await provision(
+            try scenario(
+                """
+                description: Moments.
+                persons:
+                  - credentials:
+                      - types: signature
+                        key: p256
+                        starts: [now, 1 week ago, in 2 months, 2020-02-29, 2019-03-01T12:30:00Z]
+                      - types: encryption
+                        key: p256
+                        generations: 2
+                        recovered: 1
+                        interval: 6 months
+                """), into: store)
+        let starts = Dictionary(grouping: try store.identities()) { $0.type(.keySharing2025) }
+            .mapValues { $0.map { $0.notBefore.formatted(.iso8601) }.sorted(by: >) }
+        #expect(
+            starts[.signature] == [
+                "2026-03-01T00:00:00Z", "2026-01-01T00:00:00Z", "2025-12-25T00:00:00Z",
+                "2020-02-29T00:00:00Z", "2019-03-01T12:30:00Z",
+            ])
+        #expect(
+            starts[.encryption] == [
+                "2025-12-31T00:00:00Z", "2025-06-30T00:00:00Z", "2024-12-30T00:00:00Z",
+            ])
+    }
+
+    @Test("keep how to serve with the device, until it is forgotten")
+    func service() throws {
+        let device = try Device(folder: scratch.path("device"))
+        #expect(try ServiceBehaviour.stored(on: device) == nil)
+        let service = try scenario(Self.everything).service
+        #expect(service.fault == .wrongPassword)
+        #expect((service.profile, service.iterations, service.chain) == (.compatible, 1000, true))
+        #expect((service.root, service.pasteboardExpiry, service.friendlyName) == (.recent, 5, "Test"))
+        try ServiceBehaviour.store(service, on: device)
+        #expect(try ServiceBehaviour.stored(on: try Device(folder: scratch.path("device"))) == service)
+        try ServiceBehaviour.store(nil, on: device)
+        #expect(try ServiceBehaviour.stored(on: device) == nil)
+    }
+
+    private func labels(_ store: ProviderStore) throws -> [String] {
+        try store.identities().map(\.label).sorted()
+    }
+
+    /// A scenario that has something of everything: thirteen identities.
+    private static let everything = """
+        description: Everything at once.
+        persons:
+          - name: EXAMPLE.DANA.1234567890
+            email: dana@example.com
+            credentials:
+              - types: [signature, encryption]
+                key: p256
+                generations: 2
+                recovered: 1
+              - profile: dod-2018
+                policy-arc: dod
+                types: authentication
+                key: p384
+              - fault: revoked
+                key: p256
+              - fault: duplicate-serial
+                key: p256
+          - count: 2
+            category: 2
+            credentials:
+              - types: device
+                key: p256
+              - fault: untrusted-root
+                key: p256
+        encoder:
+          profile: compatible
+          iterations: 1000
+          chain: true
+          friendly-name: Test
+        service:
+          fault: wrong-password
+          root: recent
+          pasteboard-expiry: 5
+        """
+}
+
+extension Scenario {
+    /// Puts P-256 in the place of RSA.
+    fileprivate mutating func makeKeysQuick() {
+        persons = persons.map { entry in
+            Persons(
+                description: entry.description, count: entry.count,
+                credentials: entry.credentials.map {
+                    var credentials = $0
+                    credentials.algorithm = $0.algorithm ?? .p256
+                    return credentials
+                },
+                faults: entry.faults.map { Fault(specimen: $0.specimen, algorithm: .p256) })
+        }
+    }
+}
