@@ -78,7 +78,7 @@ struct ScenarioTests {
 
     @Test("as the one in the documentation work")
     func documented() async throws {
-        let page = try String(contentsOfFile: PackageFolder.path + "/docs/provisioning.md", encoding: .utf8)
+        let page = try String(contentsOfFile: PackageFolder.path + "/docs/scenarios.md", encoding: .utf8)
         let example = try #require(page.split(separator: "```yaml\n").last?.split(separator: "```").first)
         let store = try store()
         var scenario = try scenario(String(example))
