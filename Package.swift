@@ -280,9 +280,43 @@ let package = Package(
     ]
 )
 
+// Benchmarks and fuzz targets, which no build makes unless KEYSHARING_TOOLS is set: scripts/bench and scripts/fuzz
+// set it and build them into folders of their own. They belong to this package because they measure and test
+// what has package access. `fuzz` links with libFuzzer only, so name the product that you want.
+if Context.environment["KEYSHARING_TOOLS"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "pkcs12-benchmark", dependencies: ["KeyShareConsumer", "OpenSSL", "ZipBundles"],
+            path: "Benchmarks/pkcs12-benchmark"),
+        .executableTarget(
+            name: "keychain-benchmark",
+            dependencies: [
+                "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL", "ProviderConnection",
+            ],
+            path: "Benchmarks/keychain-benchmark"),
+        .executableTarget(
+            name: "nio-echo",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Benchmarks/nio-echo"),
+        .target(name: "CFuzzer", path: "Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "CFuzzer", "KeySharing", "OpenSSL", "ProviderConnection", "UTTypes", "UniformTypes",
+                "ZipBundles",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
+            path: "Fuzz/fuzz"),
+    ]
+}
+
 // The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
 // compiler's new warning stops no user's build.
-for target in package.targets where target.type != .system && target.name != "CLinux" {
+for target in package.targets where target.type != .system && !["CLinux", "CFuzzer"].contains(target.name) {
     var settings = target.swiftSettings ?? []
     settings += [
         .swiftLanguageMode(.v6),

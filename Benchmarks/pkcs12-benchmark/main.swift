@@ -54,7 +54,7 @@ func archiveRate(_ seconds: Double, _ bytes: [UInt8]) async throws -> Double {
     var best = 0.0
     repeat {
         let begun = clock.now
-        let files = try await reader.contents(of: bytes)
+        let files = try await reader.contents(of: bytes).files
         for file in files {
             for identity in try file.result.get().identities where identity.label.utf8.count != 64 { exit(1) }
         }
