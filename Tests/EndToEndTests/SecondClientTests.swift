@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// scripts/keyshare_client.py knows the protocol from its document only: where it works, the document does.
+/// scripts/toolbox/client.py was written from the protocol's document alone: where it works, the document is right.
 @Suite(
     "A client written from the protocol's document alone",
     .enabled(if: SecondClient.isAvailable, "there is no python3"))
@@ -48,7 +48,7 @@ struct SecondClientTests {
         try await simulation.serve()
         let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", "Nobody"])
         #expect(run.status == 1)
-        #expect(run.output.contains("keyshare_client.py: 4: "))
+        #expect(run.output.contains("client.py: 4: "))
     }
 }
 
@@ -59,7 +59,7 @@ enum SecondClient {
     }
 
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        try await python([PackageFolder.path + "/scripts/keyshare_client.py"] + arguments)
+        try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
     }
 
     /// Runs Python with these arguments.

@@ -11,7 +11,7 @@ struct SocketActivationTests {
     private static let manager = """
         import os, select, signal, socket, subprocess, sys
         sys.path.insert(0, sys.argv[4])
-        import keyshare_client
+        from toolbox import client
         path, command, device = sys.argv[1:4]
         os.mkdir(os.path.dirname(path), int(sys.argv[5], 8))
         listener = socket.socket(socket.AF_UNIX)
@@ -27,7 +27,7 @@ struct SocketActivationTests {
             os.execv(command, [command, "serve", "--quiet"])
         if sys.argv[5] == "700":
             waiting.close()
-            print(len(list(keyshare_client.Client(path).items())))
+            print(len(list(client.Client(path).items())))
             os.kill(child, signal.SIGTERM)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), os.path.exists(path))
         """

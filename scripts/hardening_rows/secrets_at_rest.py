@@ -1,10 +1,11 @@
-"""Where a secret must not turn up."""
+"""Places where a secret must not turn up."""
 import base64
 import os
 import subprocess
 
-from common import BIN, Device, Skip, keyshare_client, need
-from peers import NOBODY
+from hardening_rows.peers import NOBODY
+from toolbox.device import Device
+from toolbox.report import Skip, need
 
 
 def spellings(secret):
@@ -12,7 +13,7 @@ def spellings(secret):
     forms = {"plain": secret, "hex": secret.hex().encode(), "HEX": secret.hex().upper().encode()}
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret)
-        # Without what the neighbouring bytes have a part in.
+        # The digits that the neighbouring bytes have a part in are left out.
         forms[f"base64+{shift}"] = encoded[(shift * 8 + 5) // 6:-4]
     text = secret.decode()
     forms["UTF-16LE"], forms["UTF-16BE"] = text.encode("utf-16-le"), text.encode("utf-16-be")
@@ -20,6 +21,7 @@ def spellings(secret):
 
 
 def canary(full):
+    """The service password after many fetches: in files, logs, command lines and environments."""
     fetches = 1000
     with Device() as device:
         device.provision(types="signature,encryption")
@@ -42,8 +44,8 @@ def canary(full):
                     except OSError:
                         pass
 
-        client = device.client()
-        passwords = {client.fetch(labels[0])[1]}
+        connection = device.client()
+        passwords = {connection.fetch(labels[0])[1]}
         need(len(passwords) == 1 and len(next(iter(passwords))) == 32, "no password to look for")
         forms = spellings(next(iter(passwords)))
         look("control", b"x" + next(iter(passwords)) + b"y")
@@ -51,10 +53,10 @@ def canary(full):
         need(base64.b64encode(b"ab" + next(iter(passwords))).find(forms["base64+2"]) > 0, "the search is wrong")
         seen.clear()
         for number in range(fetches):
-            passwords.add(client.fetch(labels[number % len(labels)])[1])
+            passwords.add(connection.fetch(labels[number % len(labels)])[1])
             if number % 200 == 0:
                 look_at_processes()
-        # The consumer's command too, whose keychain gets what was fetched.
+        # The consumer's keychain gets what its command fetches.
         imported = device.run("keyshare-consumer", "import", labels[0], "--verbose", "--json")
         need(imported.returncode == 0, "the import failed")
         look("output", (imported.stdout + imported.stderr).encode())
@@ -72,7 +74,8 @@ def canary(full):
 
 
 def no_core(full):
-    """As another user than root: what must not be dumped belongs to root, and dies without a core."""
+    """A provider of another user than root. The kernel gives the files in /proc of a process that must not be
+    dumped to root, and such a process dies without a core (PR_SET_DUMPABLE in prctl(2))."""
     if os.geteuid() != 0:
         raise Skip("only root can start it as another user and look at it from outside")
     with Device() as device:
@@ -82,7 +85,7 @@ def no_core(full):
             os.chmod(path, 0o700)
         # The built command may lie where another user cannot go.
         command = os.path.join(device.scratch, "keyshare-provider")
-        subprocess.run(["cp", os.path.join(BIN, "keyshare-provider"), command], check=True)
+        subprocess.run(["cp", device.command("keyshare-provider"), command], check=True)
         drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
         server = subprocess.Popen(
             [*drop, command, "serve"], env=device.environment(), cwd=device.scratch,

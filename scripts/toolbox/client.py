@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A second client of the provider's socket, written from Protocol.md alone.
 
-    keyshare_client.py SOCKET list [CONTAINER]
-    keyshare_client.py SOCKET fetch ITEM BYTES-FILE PASSWORD-FILE
+    scripts/toolbox/client.py SOCKET list [CONTAINER]
+    scripts/toolbox/client.py SOCKET fetch ITEM BYTES-FILE PASSWORD-FILE
 
 It shares no code with the Swift client, so what both understand is what the document says. fetch writes
 the item's bytes and its password into two files of mode 0600, never to the terminal.
@@ -16,9 +16,13 @@ SERVICE = "red.hound.KeySharingPassword-v1.0.0"
 CHUNK = 61_440
 LONGEST_REPLY = 65_536
 
+# The types of requests; the type of a reply has 0x80 set as well.
+HELLO, ENUMERATE, ITEM, SERVICES, START_ACCESSING, READ, FETCH_PASSWORD, STOP_ACCESSING = range(1, 9)
+IS_REPLY, FAILURE = 0x80, 0xFF
+
 
 class Failure(Exception):
-    """The provider's failure: its code and its message."""
+    """A failure that the provider answers (its code and its message), or an answer against the protocol."""
 
 
 def text(value):
@@ -34,8 +38,33 @@ def optional_text(value):
     return b"\0" if value is None else b"\1" + text(value)
 
 
+def frame(kind, request, body):
+    """A message of that type and with that request number, as it goes over the socket."""
+    return struct.pack(">IBI", len(body) + 5, kind, request) + body
+
+
+def hello(name, services=()):
+    """The body of a hello that offers version 1 of the protocol."""
+    return struct.pack(">HH", 1, 1) + text(name) + texts(services)
+
+
+def enumerate_body(container, cursor=None):
+    """The body of an enumerate for a page of as many items as the provider likes."""
+    return text(container) + optional_text(cursor) + struct.pack(">H", 0)
+
+
+def read_body(identifier, offset):
+    """The body of a read for the longest chunk from that offset."""
+    return text(identifier) + struct.pack(">QI", offset, CHUNK)
+
+
+def password_body(identifier):
+    """The body of a fetchPassword."""
+    return text(SERVICE) + text(identifier)
+
+
 class Reader:
-    """Takes the fields of a body one after the other."""
+    """The fields of a message's body, taken one after the other. Raises `EOFError` at a field that is cut off."""
 
     def __init__(self, body):
         self.body, self.at = body, 0
@@ -68,6 +97,8 @@ class Reader:
 
 
 class Client:
+    """A greeted connection to a provider of this process's user."""
+
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(60)
@@ -76,9 +107,12 @@ class Client:
         if struct.unpack("iII", credentials)[1] != os.geteuid():
             raise PermissionError("another user serves this socket")
         self.last = 0
-        reply = self.ask(0x01, struct.pack(">HH", 1, 1) + text("keyshare_client.py") + texts([SERVICE]))
+        reply = self.ask(HELLO, hello("client.py", [SERVICE]))
         if reply.number("H") != 1:
             raise Failure("the provider chose a version that was not offered")
+
+    def close(self):
+        self.socket.close()
 
     def exactly(self, count):
         data = b""
@@ -90,49 +124,60 @@ class Client:
         return data
 
     def ask(self, kind, body):
+        """The body of the reply to a request. Raises `Failure`."""
         self.last += 1
-        self.socket.sendall(struct.pack(">IBI", len(body) + 5, kind, self.last) + body)
+        self.socket.sendall(frame(kind, self.last, body))
         length = struct.unpack(">I", self.exactly(4))[0]
         if not 5 <= length <= LONGEST_REPLY - 4:
             raise Failure(f"a reply of {length} bytes")
         kind_of_reply, request = struct.unpack(">BI", self.exactly(5))
         reply = Reader(self.exactly(length - 5))
-        if kind_of_reply == 0xFF:
+        if kind_of_reply == FAILURE:
             raise Failure(f"{reply.number('H')}: {reply.text()}")
-        if kind_of_reply != kind | 0x80 or request != self.last:
+        if kind_of_reply != kind | IS_REPLY or request != self.last:
             raise Failure("the answer does not fit the question")
         return reply
 
+    def page(self, container="root", cursor=None):
+        """Items of a container, and the cursor of its next page; None at the end."""
+        reply = self.ask(ENUMERATE, enumerate_body(container, cursor))
+        return reply.list(reply.item), reply.optional(reply.text)
+
     def items(self, container="root"):
+        """All items of a container."""
         cursor = None
         while True:
-            page = self.ask(0x02, text(container) + optional_text(cursor) + struct.pack(">H", 0))
-            yield from page.list(page.item)
-            cursor = page.optional(page.text)
+            items, cursor = self.page(container, cursor)
+            yield from items
             if cursor is None:
                 return
 
+    def password(self, identifier):
+        """The password for an item to which access has begun."""
+        reply = self.ask(FETCH_PASSWORD, password_body(identifier))
+        return reply.take(reply.number("H"))
+
     def fetch(self, identifier):
-        """The bytes and the password of an item, access to it begun and ended."""
-        self.ask(0x05, text(identifier))
-        services = self.ask(0x04, text(identifier))
+        """The bytes and the password of an item; access to it is begun and ended."""
+        self.ask(START_ACCESSING, text(identifier))
+        services = self.ask(SERVICES, text(identifier))
         if SERVICE not in services.list(services.text):
             raise Failure("the item has no password service")
-        reply = self.ask(0x07, text(SERVICE) + text(identifier))
-        password = reply.take(reply.number("H"))
+        password = self.password(identifier)
         content, total = b"", None
         while total is None or len(content) < total:
-            chunk = self.ask(0x06, text(identifier) + struct.pack(">QI", len(content), CHUNK))
+            chunk = self.ask(READ, read_body(identifier, len(content)))
             total = chunk.number("Q")
             part = chunk.body[chunk.at:]
             if not part and len(content) < total:
                 raise EOFError("the content was cut short")
             content += part
-        self.ask(0x08, text(identifier))
+        self.ask(STOP_ACCESSING, text(identifier))
         return content, password
 
 
 def write(path, data):
+    """Writes a file that only its owner reads."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
 
@@ -154,4 +199,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except (Failure, OSError, EOFError) as error:
-        sys.exit(f"keyshare_client.py: {error}")
+        sys.exit(f"client.py: {error}")

@@ -2,26 +2,21 @@
 import os
 import random
 import resource
-import select
 import shutil
 import struct
 import subprocess
 import sys
 import time
 
-from common import BIN, Device, Missed, Skip, keyshare_client, need, percentile
+from toolbox import build, client
+from toolbox.client import frame
+from toolbox.device import Device
+from toolbox.report import Skip, need, percentile
 
 NOBODY = 65534
-HELLO_BODY = struct.pack(">HH", 1, 1) + keyshare_client.text("peer") + keyshare_client.texts([])
+HELLO = frame(client.HELLO, 1, client.hello("peer"))
 
-
-def frame(kind, request, body):
-    return struct.pack(">IBI", len(body) + 5, kind, request) + body
-
-
-HELLO = frame(1, 1, HELLO_BODY)
-
-# What a process of another user does: connects, says hello, and counts the bytes that it gets.
+# A process of another user: it connects, says hello, and counts the bytes that it gets.
 STRANGER = """
 import socket, sys
 refused = received = 0
@@ -41,6 +36,7 @@ print(refused, received)
 
 
 def other_user(full):
+    """Peers of another user, also inside a user namespace, who may open the socket's file."""
     if os.geteuid() != 0:
         raise Skip("only root can be another user")
     rounds = 100
@@ -48,7 +44,7 @@ def other_user(full):
     with Device() as device:
         device.provision()
         device.serve()
-        # Opened on purpose: what is left is the kernel's word for who calls.
+        # The folders are opened on purpose, so that nothing but the kernel's word for the peer's user is left.
         os.chmod(device.scratch, 0o755)
         os.chmod(device.path, 0o755)
         for mode in (0o600, 0o644, 0o666):
@@ -71,9 +67,10 @@ def other_user(full):
     return f"refused {rounds}/{rounds}, 0 bytes, for {' '.join(results)} (n: user namespace)"
 
 
-# Holds connections open: silent or greeted; says how long it took until all silent ones were closed.
+# A process that holds connections open, silent or greeted, and says how long it took until all silent ones were
+# closed.
 HOARDER = """
-import select, socket, sys, time
+import socket, sys, time
 path, kind, count, hello = sys.argv[1], sys.argv[2], int(sys.argv[3]), bytes.fromhex(sys.argv[4])
 peers = []
 for _ in range(count):
@@ -106,6 +103,7 @@ sys.stdin.read()
 
 
 def hoard(device, kind, count):
+    """Starts a hoarder of "half", "idle" or "silent" connections; gives its process and how many it got."""
     hoarder = subprocess.Popen(
         [sys.executable, "-c", HOARDER, device.socket, kind, str(count), HELLO.hex()],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -114,25 +112,27 @@ def hoard(device, kind, count):
 
 
 def let_go(*hoarders):
+    """Ends hoarders by closing their input."""
     for hoarder in hoarders:
         hoarder.stdin.close()
         hoarder.wait(30)
 
 
 def honest(device, label, count):
+    """The seconds of so many fetches by an honest consumer, each over a connection of its own."""
     times = []
     for _ in range(count):
         begun = time.perf_counter()
-        client = device.client()
-        client.fetch(label)
-        client.socket.close()
+        connection = device.client()
+        connection.fetch(label)
+        connection.close()
         times.append(time.perf_counter() - begun)
     return times
 
 
 def crowd(full):
-    if os.path.basename(os.path.realpath(BIN)) != "release":
-        raise Skip("times are judged on a release build: KEYSHARE_BIN=.build/release")
+    """An honest consumer beside peers that hold connections open."""
+    build.need_release()
     peers = 1000
     with Device() as device:
         device.provision()
@@ -140,7 +140,7 @@ def crowd(full):
         label = device.labels()[0]
         before = device.descriptors()
         honest(device, label, 200)
-        # In turns, because the machine's speed wanders.
+        # Both take turns, because the machine's speed wanders.
         alone, loaded, longest = [], [], 0.0
         for _ in range(3 if full else 2):
             alone += honest(device, label, 400)
@@ -158,7 +158,7 @@ def crowd(full):
     return figure
 
 
-# Asks for content without end, so many requests ahead of the answers.
+# A process that asks for content without end, sixteen requests ahead of the answers.
 GREEDY = """
 import select, socket, sys
 path, item, count, hello = sys.argv[1], bytes.fromhex(sys.argv[2]), int(sys.argv[3]), bytes.fromhex(sys.argv[4])
@@ -189,18 +189,19 @@ while True:
 
 
 def fair(full):
-    if os.path.basename(os.path.realpath(BIN)) != "release":
-        raise Skip("times are judged on a release build: KEYSHARE_BIN=.build/release")
+    """An honest consumer beside peers that ask for content without end."""
+    build.need_release()
     greedy = 8
     with Device() as device:
         device.provision(persons=100)
         device.serve()
         label = device.labels()[0]
-        archive = keyshare_client.text("Unfiltered.zip")
-        chunk = 61440
+        archive = "Unfiltered.zip"
+        name = client.text(archive)
+        # A chunk: the frame's head (9 bytes), the total size (8) and the bytes.
         arguments = [
-            device.socket, archive.hex(), str(greedy), HELLO.hex(), frame(5, 2, archive).hex(),
-            frame(6, 3, archive + struct.pack(">QI", 0, chunk)).hex(), str(9 + 8 + chunk)]
+            device.socket, name.hex(), str(greedy), HELLO.hex(), frame(client.START_ACCESSING, 2, name).hex(),
+            frame(client.READ, 3, client.read_body(archive, 0)).hex(), str(9 + 8 + client.CHUNK)]
         honest(device, label, 100)
         alone, beside = [], []
         for _ in range(3):
@@ -220,6 +221,7 @@ def fair(full):
 
 
 def starved(full):
+    """An honest consumer of a provider whose descriptors hoarders have taken."""
     if not shutil.which("prlimit"):
         raise Skip("there is no prlimit to lower the provider's descriptor limit")
     slowest = 0.0
@@ -241,31 +243,32 @@ def starved(full):
 
 
 def exhausted(full):
-    """The limit falls on a provider that is running: typed failures, and service again when it rises."""
+    """A running provider whose limit of descriptors falls, and rises again."""
     with Device() as device:
         device.provision(persons=20)
         device.serve("--quiet")
         labels = device.labels()
-        client = device.client()
-        client.fetch(labels[0])
+        connection = device.client()
+        connection.fetch(labels[0])
         limits = resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE)
         failures = served = 0
         for room in range(0, 4):
             resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE, (device.descriptors() + room, limits[1]))
             for label in labels[1:6]:
                 try:
-                    client.fetch(label)
+                    connection.fetch(label)
                     served += 1
-                except keyshare_client.Failure:
+                except client.Failure:
                     failures += 1
         resource.prlimit(device.server.pid, resource.RLIMIT_NOFILE, limits)
         device.need_alive()
-        client.fetch(labels[-1])
+        connection.fetch(labels[-1])
         device.client().fetch(labels[-2])
     return f"{served} served, {failures} typed failures, works again"
 
 
 def broken_frames(full):
+    """Streams that are cut, random, slow, or never read."""
     rng = random.Random(7)
     rounds = 400 if full else 100
     with Device() as device:
@@ -293,17 +296,17 @@ def broken_frames(full):
             body = rng.randbytes(rng.randrange(0, 200))
             drained(device.raw(), HELLO + frame(rng.randrange(256), 9, body))
             drained(device.raw(), HELLO[:rng.randrange(len(HELLO))])
-        # A byte at a time.
+        # A hello that comes one byte at a time is a hello.
         peer = device.raw()
         for byte in HELLO:
             peer.sendall(bytes([byte]))
-        need(peer.recv(4096)[4] == 0x81, "no welcome for a hello that came byte by byte")
+        need(peer.recv(4096)[4] == client.HELLO | client.IS_REPLY, "no welcome for a hello that came byte by byte")
         peer.close()
         # A thousand requests in one write, and a peer that reads none of the answers.
-        item = frame(3, 2, keyshare_client.text(label))
+        item = frame(client.ITEM, 2, client.text(label))
         drained(device.raw(), HELLO + item * 1000)
         deaf = [device.raw() for _ in range(20)]
-        page = frame(2, 3, keyshare_client.text("root") + b"\0" + struct.pack(">H", 0))
+        page = frame(client.ENUMERATE, 3, client.enumerate_body("root"))
         for peer in deaf:
             peer.sendall(HELLO)
             peer.setblocking(False)

@@ -1,6 +1,7 @@
 """The keychain under kill, power cut, failing calls and many writers."""
 import mmap
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -12,13 +13,16 @@ import tempfile
 import threading
 import time
 
-from common import (
-    SOUND_CODES, Device, Missed, Skip, files_of, keyshare_client, label_of, need, swift_tests)
+from toolbox import build, client
+from toolbox.device import Device, label_of, pkcs12_files
+from toolbox.report import Missed, Skip, need
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The exit codes that a command may end with (docs: exit codes); any other is a crash.
+SOUND_CODES = {0, 3, 4, 5, 6, 7, 8, 9, 10, 64, 73, 74}
 
 
-def import_of(device, path, password, **extra):
+def start_import(device, path, password, **extra):
+    """Starts the import of a file into the provider's keychain, with `extra` variables; gives its process."""
     return device.start("keyshare-provider", "import", path, "--password-file", password, **extra)
 
 
@@ -27,17 +31,16 @@ def killed(full):
     rounds = 200 if full else 40
     rng = random.Random()
     with Device() as device:
-        os.makedirs(device.scratch, exist_ok=True)
-        paths, password = files_of(device.scratch, device, 100)
+        paths, password = pkcs12_files(device.scratch, 100)
         usual = 60.0
         for _ in range(5):
             begun = time.monotonic()
-            need(import_of(device, paths[0], password).wait() == 0, "an import failed")
+            need(start_import(device, paths[0], password).wait() == 0, "an import failed")
             usual = min(usual, time.monotonic() - begun)
         acknowledged, kills, slowest = {label_of(paths[0])}, 0, 0.0
         for number in range(rounds):
             path = paths[1 + number % (len(paths) - 1)]
-            writer = import_of(device, path, password)
+            writer = start_import(device, path, password)
             try:
                 status = writer.wait(rng.uniform(usual * 0.1, usual * 2))
             except subprocess.TimeoutExpired:
@@ -71,8 +74,8 @@ class Image:
         if not image:
             with open(self.image, "wb") as file:
                 file.truncate(64 << 20)
-            # No journal of ordered data would wait for the commit's interval: longer than any round.
             subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True, capture_output=True)
+        # The journal is written every 300 s at most, which is longer than any round.
         mounted = subprocess.run(
             ["mount", "-o", "loop,commit=300", self.image, self.folder], capture_output=True, text=True)
         if mounted.returncode:
@@ -86,11 +89,13 @@ class Image:
 
 
 def power_cut(full):
-    """What the disk holds at the moment of the cut is the image's file; what the kernel has not written to
-    it yet is lost. Every process is stopped, the file is copied, and the copy is mounted."""
+    """A power cut in the midst of imports.
+
+    The image's file is what the disk holds; what the kernel has not written to it yet is lost. The cut stops the
+    writing process and copies the file, and the copy is mounted."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a loop image")
-    for tool in ("mkfs.ext4", "mount", "cc"):
+    for tool in ("mkfs.ext4", "mount"):
         if not shutil.which(tool):
             raise Skip(f"there is no {tool}")
     rounds = 50 if full else 5
@@ -98,7 +103,7 @@ def power_cut(full):
         shim = build_shim(scratch)
         with Device(os.path.join(scratch, "files")) as source:
             os.makedirs(source.scratch)
-            paths, password = files_of(source.scratch, source, 40)
+            paths, password = pkcs12_files(source.scratch, 40)
             lost = {"real": 0, "control": 0}
             for kind in lost:
                 for number in range(rounds):
@@ -128,7 +133,7 @@ def cut_once(scratch, paths, password, shim):
                     with starting:
                         if ended.is_set():
                             return
-                        running[:] = [import_of(device, path, password, **extra)]
+                        running[:] = [start_import(device, path, password, **extra)]
                     if running[0].wait() != 0:
                         return
                     acknowledged.append(label_of(path))
@@ -142,7 +147,7 @@ def cut_once(scratch, paths, password, shim):
             # The copy takes a while, and a file system that went on meanwhile would be in none of its states.
             with starting:
                 ended.set()
-                stop(running[0])
+                freeze(running[0])
                 # Acknowledged before the disk's state is taken.
                 before = list(acknowledged)
                 copy = os.path.join(folder, "copy.image")
@@ -160,30 +165,28 @@ def cut_once(scratch, paths, password, shim):
     return int(listed.returncode != 0 or checked.returncode != 0 or not set(before) <= found)
 
 
-def stop(process):
-    """Stops a process, and waits until it is: a call that the kernel is in the middle of comes to its end."""
+def freeze(process):
+    """Stops a process and waits until the kernel has: a call that it is in the middle of comes to its end."""
     process.send_signal(signal.SIGSTOP)
     while process.poll() is None:
         try:
             with open(f"/proc/{process.pid}/stat") as file:
                 if file.read().rpartition(")")[2].split()[0] in "TtZ":
                     return
-        except (FileNotFoundError, ProcessLookupError):  # It ended by itself in between.
+        except (FileNotFoundError, ProcessLookupError):  # The process ended by itself in between.
             return
         time.sleep(0.001)
 
 
 def build_shim(folder):
-    if not shutil.which("cc"):
-        raise Skip("there is no C compiler for the shim")
-    path = os.path.join(folder, "faults.so")
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O2", "-o", path, os.path.join(HERE, "faults.c"), "-ldl"], check=True)
-    return path
+    """Compiles faults.c into the folder and gives the path of the library. Raises `Skip`."""
+    return build.compile_c(
+        pathlib.Path(__file__).with_name("faults.c"), os.path.join(folder, "faults.so"), "-shared", "-fPIC",
+        "-ldl")
 
 
 class Faults:
-    """What faults.c is told, and how many calls it has seen since."""
+    """The memory shared with faults.c: which call fails, and how many calls there were since."""
     KINDS = ["EIO", "ENOSPC", "EMFILE", "short"]
 
     def __init__(self, device):
@@ -196,18 +199,20 @@ class Faults:
             "LD_PRELOAD": build_shim(device.scratch), "FAULT_FOLDER": device.path, "FAULT_CONTROL": self.path}
 
     def arm(self, kind, call):
+        """Lets the call of that number fail in that way, counted from 1 now; 0 lets none fail."""
         self.memory[:] = struct.pack("=qqq", 0, call, self.KINDS.index(kind))
 
     def disarm(self):
-        """Lets every call through again; how many there were."""
+        """Lets every call through again; gives how many there were since `arm`."""
         calls = struct.unpack("=qqq", self.memory[:])[0]
         self.memory[8:16] = bytes(8)
         return calls
 
     def each(self, full, attempt, prepare=lambda: None):
-        """Makes every call fail in turn, of each kind, until there are no more calls; how many failed.
+        """Makes every call fail in turn, in each way, until there are no more calls; gives how many failed.
 
-        A quick run tries the first ones and some of the rest."""
+        `attempt` makes the calls and gives how many there were. A quick run lets the first three fail and some of
+        the rest."""
         tried = 0
         for kind in self.KINDS:
             call = 1
@@ -227,8 +232,8 @@ def failing_calls(full):
     starts, and of one that serves lists, files and passwords from a keychain that changes."""
     with Device() as device:
         faults = Faults(device)
-        paths, password = files_of(device.scratch, device, 3)
-        need(import_of(device, paths[0], password).wait() == 0, "an import failed")
+        paths, password = pkcs12_files(device.scratch, 3)
+        need(start_import(device, paths[0], password).wait() == 0, "an import failed")
         pristine = os.path.join(device.scratch, "pristine")
         shutil.copytree(device.path, pristine)
 
@@ -249,7 +254,7 @@ def failing_calls(full):
             need(label_of(paths[0]) in labels, f"{place}: an earlier write was lost")
             need(run.returncode != 0 or label_of(paths[1]) in labels, f"{place}: acknowledged and lost")
             device.provider("check")
-            need(import_of(device, paths[2], password).wait() == 0, f"{place}: does not work after")
+            need(start_import(device, paths[2], password).wait() == 0, f"{place}: does not work after")
             return seen
 
         def starts(place):
@@ -272,8 +277,8 @@ def failing_calls(full):
         fresh()
         faults.arm("EIO", 0)
         device.serve("--quiet", **faults.environment)
-        client = device.client()
-        # Without it each connection would only ask what is in memory.
+        connection = device.client()
+        # Counting a change up makes the provider read its keychain again instead of its memory.
         database = sqlite3.connect(os.path.join(device.path, "keychain", "keychain.sqlite"), isolation_level=None)
 
         def change():
@@ -281,15 +286,15 @@ def failing_calls(full):
 
         def serves(place):
             try:
-                labels = [item["identifier"] for item in client.items()]
+                labels = [item["identifier"] for item in connection.items()]
                 need(label_of(paths[0]) in labels, f"{place}: an item is missing from the list")
-                client.fetch(label_of(paths[0]))
+                connection.fetch(label_of(paths[0]))
                 survived["serve"] += 1
-            except keyshare_client.Failure:
+            except client.Failure:
                 pass
             seen = faults.disarm()
             device.need_alive()
-            client.fetch(label_of(paths[0]))
+            connection.fetch(label_of(paths[0]))
             return seen
 
         tried["serve"] = faults.each(full, serves, change)
@@ -302,10 +307,10 @@ def failing_calls(full):
 
 
 def many_writers(full):
-    """Eight processes import for a while; each takes what it finds left."""
+    """Eight processes that import for a while; each takes a file that is left."""
     seconds, writers = (30, 8) if full else (6, 8)
     with Device() as device:
-        paths, password = files_of(device.scratch, device, 1200 if full else 300)
+        paths, password = pkcs12_files(device.scratch, 1200 if full else 300)
         left, lock, failures, written = list(paths), threading.Lock(), [], []
         end = time.monotonic() + seconds
 
@@ -315,8 +320,7 @@ def many_writers(full):
                     if not left:
                         return
                     path = left.pop()
-                log = subprocess.PIPE
-                writer = import_of(device, path, password, output=log)
+                writer = start_import(device, path, password, output=subprocess.PIPE)
                 _, said = writer.communicate()
                 with lock:
                     if writer.returncode == 0:
@@ -339,10 +343,10 @@ def many_writers(full):
 def killed_inside(full):
     """Writers that kill themselves in the midst of replacing a file, moving a group, changing a password."""
     rounds = 200 if full else 70
-    return f"{rounds} rounds each: " + swift_tests("CrashTests", KEYSHARE_CRASH_ROUNDS=str(rounds))
+    return f"{rounds} rounds each: " + build.swift_tests("CrashTests", KEYSHARE_CRASH_ROUNDS=str(rounds))
 
 
 def busy_group(full):
     """Eight processes at the files and the keys of one group for a while."""
     seconds = 30 if full else 5
-    return f"{seconds} s: " + swift_tests("RaceTests/group", KEYSHARE_RACE_SECONDS=str(seconds))
+    return f"{seconds} s: " + build.swift_tests("RaceTests/group", KEYSHARE_RACE_SECONDS=str(seconds))

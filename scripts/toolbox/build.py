@@ -1,0 +1,67 @@
+"""Where built commands lie, and how they are built."""
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from toolbox import process
+from toolbox.report import Skip, need
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _built(*arguments):
+    """The folder that scripts/toolbox/built-products prints; what it says while it builds goes to standard error."""
+    built = subprocess.run(
+        [PACKAGE / "scripts/toolbox/built-products", *arguments], stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        sys.exit(built.returncode)
+    return pathlib.Path(built.stdout.strip())
+
+
+@functools.cache
+def commands():
+    """The folder of keyshare-provider, keyshare-consumer and keyshare-device: KEYSHARE_BIN where it is set, else
+    a debug build that is made now."""
+    return _built()
+
+
+@functools.cache
+def tool(product):
+    """The path of a benchmark or a command in its release build, which is made now in .build-tools."""
+    return _built("--tools", product) / product
+
+
+def release_commands():
+    """The folder of a provider for measurements: KEYSHARE_BIN where it is set, else a release build."""
+    return commands() if os.environ.get("KEYSHARE_BIN") else tool("keyshare-provider").parent
+
+
+def need_release():
+    """Raises `Skip` unless `commands` are a release build."""
+    if os.path.basename(os.path.realpath(commands())) != "release":
+        raise Skip("times are judged on a release build: KEYSHARE_BIN=.build/release")
+
+
+def compile_c(source, target, *options):
+    """Compiles a C program or library and gives its path; options may name libraries. Raises `Skip` where there
+    is no compiler."""
+    if not shutil.which("cc"):
+        raise Skip("there is no C compiler")
+    # Libraries go behind the source that needs them.
+    process.run("cc", "-O2", "-o", target, source, *options)
+    return target
+
+
+def swift_tests(pattern, **variables):
+    """Runs the tests whose names match, with these environment variables; gives how many there were and how long
+    they took. The tests must be built (swift build --build-tests)."""
+    run = subprocess.run(
+        ["swift", "test", "--skip-build", "--filter", pattern], cwd=PACKAGE, capture_output=True, text=True,
+        env={**os.environ, **variables})
+    line = next((line for line in run.stdout.splitlines()[::-1] if "Test run with" in line), "")
+    need(run.returncode == 0, "failed: swift test --filter " + pattern)
+    need("with 0 tests" not in line, f"no test matches {pattern}")
+    return line.split("Test run with ")[-1].split(" passed")[0]

@@ -1,0 +1,46 @@
+# Sourced by the bash scripts. Stops the script at its first error, goes to the package's folder, answers --help,
+# and holds the functions that several scripts need.
+set -euo pipefail
+script=$(realpath "$0")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# Prints the comment at the head of the calling script.
+usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$script"; }
+
+case ${1-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+esac
+
+# Ends the script because its arguments are wrong (EX_USAGE of sysexits.h).
+refuse_arguments() {
+    usage >&2
+    exit 64
+}
+
+# Builds the commands and every test with these options of `swift build`. Sets `folder`, where they lie.
+build_tests() {
+    scripts/install-dependencies
+    swift build --build-tests "$@" >&2
+    folder=$(swift build "$@" --show-bin-path)
+}
+
+# Runs every test that is built, in three turns, with these options of `swift test`.
+#
+# Tests that compute for long would starve those that talk over sockets, and the built commands want the
+# processors for themselves. The tests of the commands run one at a time: starting a process reads the list of
+# open files, and Foundation reads past the end of a long one.
+#
+# `patience` multiplies the time after which a turn is given up, for builds that are slower than usual.
+test_in_turns() {
+    local sockets='ProviderConnectionTests|KeyShareConsumerTests|ConnectedRoadsTests' commands='EndToEndTests'
+    local status=0
+    # A crash ends the run at once; a backtrace of so many threads would take very long.
+    export SWIFT_BACKTRACE=enable=no
+    timeout $((1800 * ${patience:-1})) swift test --skip-build --skip "$sockets|$commands" "$@" || status=$?
+    timeout $((600 * ${patience:-1})) swift test --skip-build --filter "$sockets" "$@" || status=$?
+    timeout $((1800 * ${patience:-1})) swift test --skip-build --no-parallel --filter "$commands" "$@" || status=$?
+    return $status
+}
