@@ -24,6 +24,15 @@ package enum Corpora {
         package var path: String { columns["path"] ?? "" }
         package var description: String { path }
 
+        /// The file's password, empty where that is the password; nil where none is needed or known.
+        package var password: String? {
+            switch columns["password_kind"] {
+            case "text", "utf-8": columns["password"] ?? ""
+            case "empty": ""
+            default: nil
+            }
+        }
+
         /// The file's bytes.
         ///
         /// - Throws: what the file system says.

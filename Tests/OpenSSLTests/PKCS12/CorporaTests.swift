@@ -9,7 +9,7 @@ struct CorporaTests {
     func manifest() throws {
         var disagreements: [String] = []
         for entry in Corpora.entries {
-            let report = PKCS12.inspect(try entry.bytes(), password: entry.password)
+            let report = PKCS12.inspect(try entry.bytes(), password: entry.secret)
             let agrees =
                 switch entry.columns["expected"] {
                 case "opens": report.verdict == .ok
@@ -42,7 +42,7 @@ struct CorporaTests {
         for number in 0..<10_000 {
             var (mutant, entry) = files[number % files.count]
             Damage.mutate(&mutant, using: &generator)
-            let report = PKCS12.inspect(mutant, password: entry.password)
+            let report = PKCS12.inspect(mutant, password: entry.secret)
             #expect((report.verdict == .ok) == (report.error == nil), "mutant \(number) of \(entry.path)")
         }
     }
@@ -52,7 +52,7 @@ struct CorporaTests {
         let samples = Corpora.files(in: "purebred-samples")
         #expect(samples.count >= 11)
         for entry in samples {
-            let contents = try PKCS12.read(try entry.bytes(), password: entry.password)
+            let contents = try PKCS12.read(try entry.bytes(), password: entry.secret)
             #expect(contents.identities.count == 1, "\(entry.path)")
             #expect(contents.identities.first?.friendlyName != nil, "\(entry.path)")
             #expect(contents.identities.first?.localKeyID?.isEmpty == false, "\(entry.path)")
@@ -67,12 +67,6 @@ struct CorporaTests {
 }
 
 extension Corpora.Entry {
-    /// The password as the manifest means it; nil where none is needed or known.
-    fileprivate var password: PKCS12Password? {
-        switch columns["password_kind"] {
-        case "text", "utf-8": .text(SecretBytes(utf8: columns["password"] ?? ""))
-        case "empty": .text(SecretBytes([]))
-        default: nil
-        }
-    }
+    /// The password that the manifest names; nil where none is needed or known.
+    fileprivate var secret: PKCS12Password? { password.map { .text(SecretBytes(utf8: $0)) } }
 }
