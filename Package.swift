@@ -286,12 +286,15 @@ let package = Package(
 if Context.environment["KEYSHARING_TOOLS"] != nil {
     package.targets += [
         .executableTarget(
-            name: "pkcs12-benchmark", dependencies: ["KeyShareConsumer", "OpenSSL", "ZipBundles"],
+            name: "pkcs12-benchmark",
+            dependencies: ["KeyShareConsumer", "OpenSSL", "SecretMemory", "ZipBundles"],
             path: "Benchmarks/pkcs12-benchmark"),
         .executableTarget(
             name: "keychain-benchmark",
             dependencies: [
-                "DeviceSimulation", "KeyShareProvider", "KeySharing", "OpenSSL", "ProviderConnection",
+                "CertificateReading", "DeviceSimulation", "KeyShareProvider", "KeyShareServer",
+                "KeyShareWire",
+                "KeySharing", "OpenSSL", "SecretMemory",
             ],
             path: "Benchmarks/keychain-benchmark"),
         .executableTarget(
@@ -305,8 +308,8 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "KeySharing", "OpenSSL", "ProviderConnection", "UTTypes", "UniformTypes",
-                "ZipBundles",
+                "CFuzzer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility", "SecretMemory",
+                "UTTypes", "ZipBundles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],

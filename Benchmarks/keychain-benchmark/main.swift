@@ -1,9 +1,12 @@
+import CertificateReading
+import KeyShareServer
+import KeyShareWire
+import SecretMemory
 import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
-import ProviderConnection
 
 // usage: keychain-benchmark FOLDER [FEW [MANY]]
 // Fills two devices in FOLDER with so many identities (100 and 100,000), asks both the same in turns, and prints

@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 import KeyShareConsumer
 import OpenSSL

@@ -1,7 +1,6 @@
+import KeyShareWire
 import KeySharing
 import NIOCore
-import ProviderConnection
-import UniformTypes
 import ZipBundles
 
 /// The zip reader.

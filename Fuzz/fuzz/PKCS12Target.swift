@@ -1,3 +1,5 @@
+import PKCS12Compatibility
+import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
 

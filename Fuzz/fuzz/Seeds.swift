@@ -1,3 +1,4 @@
+import SecretMemory
 import Foundation
 @testable import OpenSSL
 import SwiftASN1

@@ -35,7 +35,7 @@ build_tests() {
 #
 # `patience` multiplies the time after which a turn is given up, for builds that are slower than usual.
 test_in_turns() {
-    local sockets='ProviderConnectionTests|KeyShareConsumerTests|ConnectedRoadsTests' commands='EndToEndTests'
+    local sockets='KeyShareServerTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests' commands='EndToEndTests'
     local status=0
     # A crash ends the run at once; a backtrace of so many threads would take very long.
     export SWIFT_BACKTRACE=enable=no
