@@ -170,7 +170,7 @@ let package = Package(
         .executableTarget(
             name: "keyshare-device",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "SecretMemory", "SharingChannels",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "SecretMemory", "SharingChannels",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
@@ -182,6 +182,7 @@ let package = Package(
                 "COpenSSL", "DeviceSimulation", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
             ], path: "Tests/TestSupport"),
+        .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"]),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [

@@ -1,18 +1,10 @@
+internal import Diagnostics
+
 /// Words of a peer made fit for a log: short, and without anything that could pass for another line.
 enum LogText {
-    /// At most 96 characters; control characters and what does not print become `.`.
+    /// At most 96 characters of `text`, with those that may steer a terminal spelled as `\u{1B}`.
     static func of(_ text: String) -> String {
-        let scalars = text.unicodeScalars.prefix(96).map { scalar -> Unicode.Scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
-                .unassigned:
-                "."
-            default: scalar
-            }
-        }
-        var clean = String.UnicodeScalarView()
-        clean.append(contentsOf: scalars)
-        return String(clean)
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(96))).visible
     }
 
     /// What is asked, and of which item.

@@ -1,3 +1,5 @@
+internal import Diagnostics
+
 /// The name of an entry, judged by the rules of `ZipError.NameRule`.
 enum EntryName: Equatable {
     /// A file to read.
@@ -9,7 +11,7 @@ enum EntryName: Equatable {
     ///
     /// - Throws: `ZipError.Code.unsafeName`.
     init(_ bytes: [UInt8], limits: ZipLimits) throws(ZipError) {
-        let shown = Self.escaped(String(decoding: bytes, as: UTF8.self))
+        let shown = String(decoding: bytes, as: UTF8.self).visible
         func check(_ rule: ZipError.NameRule, _ holds: Bool, _ words: String) throws(ZipError) {
             guard holds else {
                 throw ZipError(.unsafeName(shown, rule: rule), "an entry is named “\(shown)”, which \(words)")
@@ -22,8 +24,7 @@ enum EntryName: Equatable {
         let name = text ?? shown
         try check(.nul, !bytes.contains(0), "contains NUL")
         try check(
-            .control, !name.unicodeScalars.contains { $0.properties.generalCategory == .control },
-            "contains a control character")
+            .control, !name.unicodeScalars.contains(where: \.steersTerminal), "contains a control character")
         try check(.length, bytes.count <= limits.nameLength, "is longer than \(limits.nameLength) bytes")
 
         if bytes.starts(with: "__MACOSX/".utf8) {
@@ -58,15 +59,5 @@ enum EntryName: Equatable {
     /// Upper case first, so that letters such as "ß" unfold; `String` compares by canonical equivalence.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased()
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { result, scalar in
-            if scalar.properties.generalCategory == .control {
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
     }
 }

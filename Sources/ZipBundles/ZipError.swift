@@ -51,7 +51,8 @@ package struct ZipError: Error, Sendable {
         case encoding
         /// Names hold no NUL.
         case nul
-        /// Names hold no control character (U+0001–U+001F, U+007F–U+009F).
+        /// Names hold no character that may steer a terminal: no control character, no line separator, no mark that
+        /// turns the direction of writing.
         case control
         /// Names are at most `ZipLimits.nameLength` bytes long.
         case length

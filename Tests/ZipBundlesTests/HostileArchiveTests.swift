@@ -37,9 +37,10 @@ struct HostileArchiveTests {
             ("C:aaaaaa.p12", "C:aaaaaa.p12", .colon), ("aaa.p12:b.p12", "aaa.p12:b.p12", .colon),
             ("aaaa\u{0}aaa.p12", #"aaaa\u{0}aaa.p12"#, .nul),
             ("\u{0}aaaaaaa.p12", #"\u{0}aaaaaaa.p12"#, .nul),
-            ("aaaaa\naa.p12", #"aaaaa\u{a}aa.p12"#, .control),
+            ("aaaaa\naa.p12", #"aaaaa\u{A}aa.p12"#, .control),
             ("aaaaa\u{85}a.p12", #"aaaaa\u{85}a.p12"#, .control),
-            ("aaaaaa\u{7F}a.p12", #"aaaaaa\u{7f}a.p12"#, .control),
+            ("aaaaaa\u{7F}a.p12", #"aaaaaa\u{7F}a.p12"#, .control),
+            ("aaa\u{202E}aaa.p12", #"aaa\u{202E}aaa.p12"#, .control),
             ("aaaaaaaa.txt", "aaaaaaaa.txt", .suffix), ("aaaaaaaaap12", "aaaaaaaaap12", .suffix),
             ("..", "..", .dots), (".", ".", .dots),
         ] as [(String, String, ZipError.NameRule)])

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import Foundation
 internal import Glibc
 
@@ -32,7 +33,7 @@ package struct Console: Sendable {
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func data(_ line: String) throws(CommandFailure) {
-        try write(Data((line.escapingControls + "\n").utf8))
+        try write(Data((line.visible(keepingLineFeeds: true) + "\n").utf8))
     }
 
     /// Writes raw bytes of data, such as a file.
@@ -94,12 +95,12 @@ package struct Console: Sendable {
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func dimmed(_ line: String) throws(CommandFailure) {
         guard hasColor else { return try data(line) }
-        try write(Data("\u{1B}[2m\(line.escapingControls)\u{1B}[0m\n".utf8))
+        try write(Data("\u{1B}[2m\(line.visible(keepingLineFeeds: true))\u{1B}[0m\n".utf8))
     }
 
     /// Writes a line to standard error whatever the verbosity; for failures.
     package static func standardError(_ line: String) {
-        say(line.escapingControls + "\n")
+        say(line.visible(keepingLineFeeds: true) + "\n")
     }
 
     /// Writes to standard error as it is, such as a question; where that is closed or full nobody can be told.
@@ -130,26 +131,5 @@ extension Date {
     /// ISO 8601 in UTC to the second, as every output shows times.
     package var utcText: String {
         formatted(.iso8601)
-    }
-}
-
-extension String {
-    /// The text with control characters spelled out, so that what a file or peer says cannot steer a terminal;
-    /// line feeds stay, for text of several lines.
-    var escapingControls: String {
-        // Nearly all text is plain; to look up each scalar's category takes longer than to print it.
-        if utf8.allSatisfy({ $0 == UInt8(ascii: "\n") || (0x20..<0x7F).contains($0) }) { return self }
-        guard unicodeScalars.contains(where: \.isUnwanted) else { return self }
-        return unicodeScalars.map { scalar in
-            scalar.isUnwanted ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
-        }.joined()
-    }
-}
-
-extension Unicode.Scalar {
-    /// A control character other than line feed, or one that changes the direction of text.
-    fileprivate var isUnwanted: Bool {
-        (properties.generalCategory == .control && self != "\n")
-            || ("\u{202A}"..."\u{202E}").contains(self) || ("\u{2066}"..."\u{2069}").contains(self)
     }
 }

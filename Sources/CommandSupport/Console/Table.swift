@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import Foundation
 internal import TextTable
 
@@ -22,7 +23,8 @@ package struct Table {
     /// Adds a row; a cell for each heading.
     package mutating func append(_ cells: [String]) {
         // A line feed in a cell would start a row of its own.
-        rows.append(cells.map { $0.escapingControls.replacingOccurrences(of: "\n", with: "\\n") })
+        rows.append(
+            cells.map { $0.visible(keepingLineFeeds: true).replacingOccurrences(of: "\n", with: "\\n") })
     }
 
     /// The table without trailing white space; empty where there is no row.
@@ -36,9 +38,4 @@ package struct Table {
             line.lastIndex { $0 != " " }.map { line[...$0] } ?? ""
         }.joined(separator: "\n")
     }
-}
-
-/// A number with its noun: `1 identity`, `2 identities`.
-package func counted(_ count: Int, _ one: String, _ many: String) -> String {
-    "\(count) \(count == 1 ? one : many)"
 }

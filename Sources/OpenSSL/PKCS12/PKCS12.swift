@@ -1,3 +1,5 @@
+internal import Diagnostics
+
 /// Reading and writing PKCS #12 (RFC 7292) files: private keys with their certificates under a password.
 ///
 /// Everything that RFC 7292, RFC 8018 and RFC 9579 describe and this OpenSSL has the primitives for is read,
@@ -132,23 +134,17 @@ extension PKCS12Report.Verdict {
 
 extension PKCS12Contents {
     fileprivate var summary: String {
-        func counted(_ count: Int, _ one: String, _ many: String) -> String? {
-            count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
-        }
         let parts = [
-            counted(identities.count, "identity", "identities"),
-            counted(certificateEntries.count, "certificate without key", "certificates without key"),
-            counted(keys.count, "key without certificate", "keys without certificate"),
-            counted(
-                unknownKeys.count(where: { !$0.isRefused }), "key of an unknown kind", "keys of unknown kinds"
-            ),
-            counted(
-                unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
-            counted(lockedKeys.count, "key that does not open", "keys that do not open"),
-            counted(unreadableKeys.count, "unreadable key", "unreadable keys"),
-            counted(unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
-            counted(otherBags.count, "other bag", "other bags"),
-        ].compactMap(\.self)
+            (identities.count, "identity", "identities"),
+            (certificateEntries.count, "certificate without key", "certificates without key"),
+            (keys.count, "key without certificate", "keys without certificate"),
+            (unknownKeys.count { !$0.isRefused }, "key of an unknown kind", "keys of unknown kinds"),
+            (unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
+            (lockedKeys.count, "key that does not open", "keys that do not open"),
+            (unreadableKeys.count, "unreadable key", "unreadable keys"),
+            (unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
+            (otherBags.count, "other bag", "other bags"),
+        ].filter { $0.0 > 0 }.map(counted)
         return parts.isEmpty
             ? "the file opens and is empty" : "the file opens: " + parts.joined(separator: ", ")
     }

@@ -156,29 +156,3 @@ enum ASN1Value {
         return unsafe (0..<OPENSSL_sk_num(stack)).compactMap { unsafe OPENSSL_sk_value(stack, $0) }
     }
 }
-
-extension String {
-    /// The same text with control characters written as `\xx`, so that hostile names cannot steer a terminal.
-    var escapingControls: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return unicodeScalars.reduce(into: "") { text, scalar in
-            if scalar.isControl {
-                text +=
-                    scalar.value < 0x100
-                    ? "\\" + [UInt8(scalar.value)].upperHex : "\\u{\(String(scalar.value, radix: 16))}"
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-    }
-}
-
-extension Unicode.Scalar {
-    /// C0, DEL, C1, line and paragraph separators, and the marks that turn the direction of writing.
-    var isControl: Bool {
-        switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
-        }
-    }
-}

@@ -1,4 +1,5 @@
 package import KeySharing
+internal import Diagnostics
 internal import COpenSSL
 package import Foundation
 
@@ -54,7 +55,7 @@ package struct CertificateVerifier: Sendable {
     private func chainCheck(_ run: VerifierRun) -> Verification.Check {
         let path = run.chain.map { $0.subject.commonName ?? $0.subject.description }.joined(separator: " ← ")
         let failures = run.problems.filter { $0.kind == .chain || ($0.kind == .validity && $0.depth != 0) }
-        if failures.isEmpty { return .init(.chain, .passed, path.escapingControls) }
+        if failures.isEmpty { return .init(.chain, .passed, path.visible) }
         return .init(.chain, .failed, failures.map(\.description).joined(separator: "; "))
     }
 

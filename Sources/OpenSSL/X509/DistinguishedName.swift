@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import COpenSSL
 
 /// The name of a subject or an issuer (RFC 5280 4.1.2.4), with the exact bytes it came from.
@@ -166,7 +167,12 @@ extension DistinguishedName: CustomStringConvertible {
             case "#" where offset == 0: text += "\\"
             default: break
             }
-            text += String(scalar).escapingControls
+            if scalar.steersTerminal {
+                // A backslash and two hexadecimal digits for each octet of UTF-8 (RFC 4514, 2.4).
+                text += String(scalar).utf8.map { "\\" + [$0].upperHex }.joined()
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
         }
         return text
     }

@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import COpenSSL
 internal import Foundation
 
@@ -52,16 +53,16 @@ extension GeneralName: CustomStringConvertible {
     /// Control characters are escaped. A FASC-N that is damaged shows its octets and says so.
     package var description: String {
         switch self {
-        case .rfc822Name(let name): "email:" + name.escapingControls
-        case .dNSName(let name): "DNS:" + name.escapingControls
-        case .uniformResourceIdentifier(let name): "URI:" + name.escapingControls
+        case .rfc822Name(let name): "email:" + name.visible
+        case .dNSName(let name): "DNS:" + name.visible
+        case .uniformResourceIdentifier(let name): "URI:" + name.visible
         case .directoryName(let name): "DirName:\(name)"
         case .iPAddress(let octets): "IP:" + Self.address(octets)
         case .registeredID(let identifier): "RID:" + identifier
-        case .otherName(Self.userPrincipalNameType, .utf8String(let name)): "UPN:" + name.escapingControls
+        case .otherName(Self.userPrincipalNameType, .utf8String(let name)): "UPN:" + name.visible
         case .otherName(Self.fascnType, .octetString(let octets)):
             "FASC-N:" + (FASCN(octets: octets)?.description ?? octets.upperHex + " (damaged)")
-        case .otherName(let type, .utf8String(let text)): "\(type):" + text.escapingControls
+        case .otherName(let type, .utf8String(let text)): "\(type):" + text.visible
         case .otherName(let type, .octetString(let octets)): "\(type):#" + octets.upperHex
         case .otherName(let type, .other(let der)): "\(type):#" + der.upperHex
         case .other(let der): "#" + der.upperHex
@@ -167,7 +168,7 @@ extension GeneralName {
 
     private static func ascii(_ text: String) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw CertificateError(.unencodable, "'\(text.escapingControls)' is not ASCII")
+            throw CertificateError(.unencodable, "'\(text.visible)' is not ASCII")
         }
         return unsafe try ASN1Value.string(V_ASN1_IA5STRING, text.utf8)
     }

@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import Foundation
 package import OpenSSL
 
@@ -127,14 +128,4 @@ package struct TestPerson: Sendable, Hashable {
 
 extension Character {
     fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
-}
-
-extension Unicode.Scalar {
-    /// Whether it is a control character, or one that only changes how others are shown.
-    fileprivate var isInvisible: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: true
-        default: false
-        }
-    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 
 struct KeychainItems: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 import KeyShareProvider
 
 struct Check: ParsableCommand {

@@ -2,6 +2,7 @@ import TestCredentials
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 import Foundation
 import KeyShareProvider
 

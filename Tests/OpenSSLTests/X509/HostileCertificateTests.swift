@@ -88,8 +88,8 @@ struct HostileCertificateTests {
             $0.subject = try DistinguishedName([.init("CN", "a\u{1B}[2Jb\u{202E}c")])
             $0.subjectAlternativeNames = [.userPrincipalName("x\u{07}\ny")]
         }
-        #expect(certificate.subject.description == "CN=a\\1B[2Jb\\u{202e}c")
-        #expect(certificate.subjectAlternativeNames.first?.description == "UPN:x\\07\\0Ay")
+        #expect(certificate.subject.description == "CN=a\\1B[2Jb\\E2\\80\\AEc")
+        #expect(certificate.subjectAlternativeNames.first?.description == "UPN:x\\u{7}\\u{A}y")
         #expect(certificate.subject.commonName == "a\u{1B}[2Jb\u{202E}c")
     }
 }
