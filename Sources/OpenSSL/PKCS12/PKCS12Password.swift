@@ -1,5 +1,4 @@
 package import SecretMemory
-internal import COpenSSL
 
 /// The password of a PKCS #12 file. No password and an empty one are different things (RFC 7292, B.1): the
 /// first is no byte at all, the second a terminating character alone.
@@ -101,72 +100,5 @@ struct PasswordForms {
             kept.append((encoding, bytes))
         }
         return kept
-    }
-}
-
-extension SecretBytes {
-    /// Whether one of the bytes is zero.
-    var hasZeroByte: Bool {
-        unsafe withUnsafeBytes { unsafe $0.contains(0) }
-    }
-
-    /// Whether no byte is outside ASCII.
-    fileprivate var isASCII: Bool {
-        unsafe withUnsafeBytes { unsafe $0.allSatisfy { $0 < 0x80 } }
-    }
-
-    /// UTF-16 big-endian with a terminating zero character, or nil where the bytes are no UTF-8.
-    func transcodedToUTF16() -> SecretBytes? {
-        var isValid = false
-        let result = unsafe SecretBytes(capacity: count * 2 + 2) { output in
-            var end = 0
-            isValid = unsafe withUnsafeBytes { input in
-                unsafe !transcode(
-                    input.makeIterator(), from: UTF8.self, to: UTF16.self, stoppingOnError: true
-                ) { unit in
-                    unsafe output[end] = UInt8(unit >> 8)
-                    unsafe output[end + 1] = UInt8(unit & 0xFF)
-                    end += 2
-                }
-            }
-            unsafe output[end] = 0
-            unsafe output[end + 1] = 0
-            return end + 2
-        }
-        return isValid ? result : nil
-    }
-
-    /// ISO-8859-1, or nil where the bytes are no UTF-8 or hold a character past U+00FF.
-    func transcodedToLatin1() -> SecretBytes? {
-        var isValid = false
-        let result = unsafe SecretBytes(capacity: count) { output in
-            var end = 0
-            var fits = true
-            let wellFormed = unsafe withUnsafeBytes { input in
-                unsafe !transcode(
-                    input.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true
-                ) { unit in
-                    fits = fits && unit <= 0xFF
-                    unsafe output[end] = UInt8(truncatingIfNeeded: unit)
-                    end += 1
-                }
-            }
-            isValid = wellFormed && fits
-            return end
-        }
-        return isValid ? result : nil
-    }
-
-    /// Every byte as a 16-bit big-endian character, and a terminating zero character.
-    func widened() -> SecretBytes {
-        unsafe SecretBytes(capacity: count * 2 + 2) { output in
-            unsafe output.initializeMemory(as: UInt8.self, repeating: 0)
-            unsafe withUnsafeBytes { input in
-                for index in 0..<input.count {
-                    unsafe output[index * 2 + 1] = unsafe input[index]
-                }
-            }
-            return count * 2 + 2
-        }
     }
 }

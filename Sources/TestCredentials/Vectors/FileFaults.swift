@@ -9,7 +9,7 @@ enum FileFaults {
             "key-of-another-certificate", "The private key is not the certificate's.",
             "compares the two before anything is stored", .refused(7)
         ) { shop in
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.add(try shop.identity().certificate, try shop.key("another"), friendlyName: "Test")
             return .file(try shop.file(assembly))
         },
@@ -21,12 +21,12 @@ enum FileFaults {
         },
         Specimen(
             "no-identity", "The file opens and is empty.", "says that there is nothing to import", .refused(9)
-        ) { shop in .file(try shop.file(PKCS12Assembly())) },
+        ) { shop in .file(try shop.file(PKCS12FileBuilder())) },
         Specimen(
             "certificate-only", "The file holds a certificate and no key.",
             "says that there is nothing to import", .refused(9)
         ) { shop in
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.certificates = [(try shop.identity().certificate.der, .init(friendlyName: "Test"))]
             return .file(try shop.file(assembly))
         },
@@ -34,7 +34,7 @@ enum FileFaults {
             "key-only", "The file holds a private key and no certificate.",
             "says that there is nothing to import", .refused(9)
         ) { shop in
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.keys = [(try shop.key("alone"), .init(friendlyName: "Test"))]
             return .file(try shop.file(assembly))
         },
@@ -43,7 +43,7 @@ enum FileFaults {
             "pairs them by comparing the keys", .accepted()
         ) { shop in
             let identity = try shop.identity()
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.certificates = [(identity.certificate.der, .init())]
             assembly.keys = [(identity.privateKey, .init())]
             return .file(try shop.file(assembly))
@@ -67,7 +67,7 @@ enum FileFaults {
             "says that there is nothing to import", .refused(9)
         ) { shop in
             let identity = try shop.identity()
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.certificates = [(Array(identity.certificate.der.dropLast(40)), .init())]
             assembly.keys = [(identity.privateKey, .init())]
             return .file(try shop.file(assembly))
@@ -90,7 +90,7 @@ enum FileFaults {
         ) { shop in
             let identity = try shop.identity()
             let key = try unsafe identity.privateKey.pkcs8().withUnsafeBytes { unsafe Array($0) }
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.certificates = [(identity.certificate.der + [0], .init(friendlyName: "Test"))]
             assembly.keyOctets = [(key + [0], .init(friendlyName: "Test"))]
             return .file(try shop.file(assembly))
@@ -99,7 +99,7 @@ enum FileFaults {
             "damaged-key", "What decrypts under the password is no private key.",
             "calls it malformed and does not blame the password", .refused(5)
         ) { shop in
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.certificates = [(try shop.identity().certificate.der, .init(friendlyName: "Test"))]
             assembly.keyOctets = [([UInt8](repeating: 0xA5, count: 100), .init(friendlyName: "Test"))]
             return .file(try shop.file(assembly))
@@ -108,9 +108,9 @@ enum FileFaults {
             "oversized-key", "The private key is DSA's with numbers of 16,384 bits.",
             "does not load it, for that takes seconds", .refused(10)
         ) { shop in
-            var assembly = PKCS12Assembly()
+            var assembly = PKCS12FileBuilder()
             assembly.keyOctets = [
-                (try PKCS12Assembly.dsaKey(modulus: 16_384, exponent: 16_384), .init(friendlyName: "Test"))
+                (try PKCS12FileBuilder.dsaKey(modulus: 16_384, exponent: 16_384), .init(friendlyName: "Test"))
             ]
             return .file(try shop.file(assembly))
         },
@@ -159,8 +159,8 @@ enum FileFaults {
             from: { try $0.identity().certificate.der }, edit: { $0 }),
     ]
 
-    private static func assembly(of identity: TestIdentity) -> PKCS12Assembly {
-        var assembly = PKCS12Assembly()
+    private static func assembly(of identity: TestIdentity) -> PKCS12FileBuilder {
+        var assembly = PKCS12FileBuilder()
         assembly.add(identity.certificate, identity.privateKey, friendlyName: "Test")
         return assembly
     }

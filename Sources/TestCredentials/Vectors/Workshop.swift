@@ -101,14 +101,14 @@ package struct Workshop: Sendable {
     }
 
     /// The file of any bags.
-    func file(_ assembly: PKCS12Assembly, password: SecretBytes? = nil) throws -> [UInt8] {
+    func file(_ assembly: PKCS12FileBuilder, password: SecretBytes? = nil) throws -> [UInt8] {
         var random = source.child("assembly").generator()
         return try assembly.file(password: password ?? self.password) { random.octets($0) }
     }
 
     /// One file of several identities.
     func file(_ identities: [TestIdentity]) throws -> [UInt8] {
-        var assembly = PKCS12Assembly()
+        var assembly = PKCS12FileBuilder()
         for identity in identities {
             assembly.add(identity.certificate, identity.privateKey, friendlyName: "Test")
         }

@@ -8,7 +8,7 @@ struct DerivationTests {
 
     @Test("gives what OpenSSL's PBKDF2 gives, whatever the lengths", arguments: digests)
     func pbkdf2(digest: String) throws {
-        let loop = try #require(CompressionLoop(digest: digest))
+        let loop = try #require(FastKeyDerivation(digest: digest))
         for passwordLength in [0, 1, 20, 63, 64, 65, 127, 128, 129, 300] {
             let password = String(repeating: "p", count: passwordLength)
             for (saltLength, count, iterations) in [
@@ -27,7 +27,7 @@ struct DerivationTests {
 
     @Test("gives what OpenSSL's derivation of RFC 7292 gives, whatever the lengths", arguments: digests)
     func pkcs12(digest: String) throws {
-        let loop = try #require(CompressionLoop(digest: digest))
+        let loop = try #require(FastKeyDerivation(digest: digest))
         // Octets of 0xFF make the sum of step 6C carry through the whole block.
         for (length, octet) in [(0, 0), (2, 0), (18, 0x41), (64, 0xFF), (66, 0xFF), (128, 0xFF), (300, 0x80)]
         {
@@ -54,6 +54,6 @@ struct DerivationTests {
     @Test(
         "is not there for the digests that only EVP has", arguments: ["MD5", "SHA384", "SHA3-256", "SM3", ""])
     func others(digest: String) {
-        #expect(CompressionLoop(digest: digest) == nil)
+        #expect(FastKeyDerivation(digest: digest) == nil)
     }
 }

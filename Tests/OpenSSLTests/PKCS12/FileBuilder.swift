@@ -140,7 +140,7 @@ enum FileBuilder {
         let (key, derived) = try scheme.keyMaterial(password: password, limits: .standard)
         return EncryptedLayer(
             algorithm: try algorithm(iterations ?? 1),
-            ciphertext: try CipherRun(scheme.cipher, key: key, vector: derived).encrypt(plaintext))
+            ciphertext: try CipherOperation(scheme.cipher, key: key, vector: derived).encrypt(plaintext))
     }
 
     /// A layer under an algorithm that is written by hand.

@@ -12,7 +12,7 @@ struct CostlyKeyTests {
         "is not loaded past DSA's sizes and named all the same",
         arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
-        let info = try PKCS12Assembly.dsaKey(modulus: modulus, exponent: exponent)
+        let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)
         let file = try FileBuilder.file(
             [FileBuilder.safe([FileBuilder.bag(OID.keyBag, value: info)])], mac: .none)
         let contents = PKCS12.inspect(file, password: password).contents
@@ -29,7 +29,7 @@ struct CostlyKeyTests {
     @Test("is not loaded where it is Diffie-Hellman's, of either standard")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {
-            let info = try PKCS12Assembly.dsaKey(modulus: 1024, exponent: 1024, oid: oid)
+            let info = try PKCS12FileBuilder.dsaKey(modulus: 1024, exponent: 1024, oid: oid)
             #expect(throws: CertificateError(.costlyKey(oid: oid), "")) {
                 try PrivateKey(pkcs8: SecretBytes(info))
             }

@@ -22,7 +22,7 @@ struct SafeBag {
 }
 
 /// Walks safe contents and counts what it meets against the limits before doing work for it.
-struct SafeWalk {
+struct SafeContentsParser {
     let limits: PKCS12Limits
     var budget: IterationBudget
     /// The names of schemes, each once, in the order of the file.
@@ -154,100 +154,5 @@ struct SafeWalk {
 
     private mutating func note(encryption scheme: String) {
         if !encryption.contains(scheme) { encryption.append(scheme) }
-    }
-}
-
-/// The attributes of a bag. Whatever stands in a value, it never fails the file.
-struct BagAttributes {
-    private(set) var friendlyName: String?
-    private(set) var localKeyID: [UInt8]?
-    /// Whether Java's attribute says that the certificate is trusted for something.
-    private(set) var isTrusted = false
-    private(set) var others: [PKCS12Attribute] = []
-    private(set) var isFriendlyNameOdd = false
-    /// How many friendly names and localKeyIDs have no value or several.
-    private(set) var oddCount = 0
-
-    init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
-        guard let node else { return }
-        var attributes = try node.children(.set, at: "\(place), attributes")
-        while let attribute = attributes.next() {
-            var fields = try attribute.children(at: "\(place), attribute")
-            let oid = try fields.required("an attribute type", at: "\(place), attribute")
-                .objectIdentifier(at: "\(place), attribute")
-            let (value, isOnly) = fields.next().map(Self.firstValue) ?? (nil, false)
-            switch oid {
-            case OID.friendlyName:
-                take(friendlyName: value, limits: limits)
-                if !isOnly { oddCount += 1 }
-            case OID.localKeyID:
-                localKeyID = value.flatMap { try? Array($0.octets(at: "")) } ?? localKeyID
-                if !isOnly { oddCount += 1 }
-            case OID.javaTrustedKeyUsage: isTrusted = true
-            default:
-                others.append(
-                    PKCS12Attribute(
-                        oid: oid, name: ObjectIdentifierName.name(of: oid),
-                        text: value.flatMap(AttributeText.init)?.text))
-            }
-        }
-    }
-
-    private mutating func take(friendlyName value: ASN1Node?, limits: PKCS12Limits) {
-        guard let decoded = value.flatMap(AttributeText.init) else {
-            isFriendlyNameOdd = true
-            return
-        }
-        let name = decoded.text.unicodeScalars
-        isFriendlyNameOdd =
-            decoded.isOdd || value?.identifier != .bmpString || name.count > limits.friendlyName
-        friendlyName = String(String.UnicodeScalarView(name.prefix(limits.friendlyName)))
-    }
-
-    /// The first of an attribute's values, and whether it is the only one.
-    private static func firstValue(_ values: ASN1Node) -> (value: ASN1Node?, isOnly: Bool) {
-        guard values.identifier == .set, case .constructed(let children) = values.content else {
-            return (nil, false)
-        }
-        var iterator = children.makeIterator()
-        let first = iterator.next()
-        return (first, first != nil && iterator.next() == nil)
-    }
-}
-
-/// Text as attributes hold it, in whatever string type.
-private struct AttributeText {
-    let text: String
-    /// Whether the octets were not quite what the type says.
-    let isOdd: Bool
-
-    init?(_ node: ASN1Node) {
-        guard case .primitive(let bytes) = node.content else { return nil }
-        let decoded: String
-        switch node.identifier {
-        case .bmpString:
-            let bytes = Array(bytes)
-            let units = stride(from: 0, to: bytes.count - 1, by: 2).map {
-                UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
-            }
-            decoded = String(decoding: units, as: UTF16.self)
-            isOdd = bytes.count % 2 != 0 || decoded.unicodeScalars.contains("\u{FFFD}")
-        case .universalString:
-            let bytes = Array(bytes)
-            let units = stride(from: 0, to: bytes.count - 3, by: 4).map { index in
-                bytes[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            }
-            decoded = String(decoding: units, as: UTF32.self)
-            isOdd = bytes.count % 4 != 0
-        case .teletexString:
-            decoded = String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
-            isOdd = false
-        case .utf8String, .printableString, .ia5String, .visibleString, .octetString, .numericString:
-            decoded = String(decoding: bytes, as: UTF8.self)
-            isOdd = decoded.unicodeScalars.contains("\u{FFFD}")
-        default: return nil
-        }
-        // Programs that end strings with a zero character sometimes write it too.
-        text = String(decoded.prefix { $0 != "\0" })
     }
 }

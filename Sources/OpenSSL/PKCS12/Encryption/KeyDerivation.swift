@@ -16,7 +16,7 @@ enum KeyDerivation {
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
         if count == 0 { return SecretBytes([]) }
-        if let loop = CompressionLoop(digest: digest) {
+        if let loop = FastKeyDerivation(digest: digest) {
             return loop.pkcs12(
                 purpose: UInt8(purpose.rawValue), password: password, salt: salt, iterations: iterations,
                 count: count)
@@ -49,7 +49,7 @@ enum KeyDerivation {
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
         if count == 0 { return SecretBytes([]) }
-        if let loop = CompressionLoop(digest: digest) {
+        if let loop = FastKeyDerivation(digest: digest) {
             return loop.pbkdf2(password: password, salt: salt, iterations: iterations, count: count)
         }
         let parameters = ParameterList()

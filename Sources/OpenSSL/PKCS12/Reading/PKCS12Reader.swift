@@ -13,8 +13,8 @@ struct PKCS12Reader {
 
     private let limits: PKCS12Limits
     private let allowsNoMAC: Bool
-    private var walk: SafeWalk
-    private var found = FoundBags()
+    private var walk: SafeContentsParser
+    private var found = BagPairing()
     /// Whether MAC or some layer accepted the password.
     private var isPasswordProven = false
     /// A safe and the keys that did not open, while it is open whether the password is to blame; `isDecrypted`
@@ -25,7 +25,7 @@ struct PKCS12Reader {
     init(limits: PKCS12Limits, allowsNoMAC: Bool) {
         self.limits = limits
         self.allowsNoMAC = allowsNoMAC
-        walk = SafeWalk(limits: limits)
+        walk = SafeContentsParser(limits: limits)
     }
 
     /// Reads the whole file into `contents`.
@@ -280,7 +280,7 @@ private struct Safe {
     let content: Content
     let place: String
 
-    init(_ node: ASN1Node, _ walk: inout SafeWalk, at place: String) throws(PKCS12Error) {
+    init(_ node: ASN1Node, _ walk: inout SafeContentsParser, at place: String) throws(PKCS12Error) {
         self.place = place
         let info = try ContentInfo(node, at: place)
         switch info.type {
@@ -305,39 +305,6 @@ private struct Safe {
         default:
             content = .encrypted(.failure(.unsupported(oid: info.type)), [])
         }
-    }
-}
-
-/// What the octets of a private key turned out to be.
-private enum DecodedKey {
-    case usable(PrivateKey)
-    /// `refusal` says why a key that OpenSSL has was not loaded.
-    case unusable(oid: String, name: String, refusal: String?)
-    /// A PrivateKeyInfo of a known kind with wrong contents.
-    case damaged
-
-    /// nil where the octets are no PrivateKeyInfo at all, as after decrypting with a wrong password.
-    init?(_ info: SecretBytes) {
-        do {
-            self = .usable(try PrivateKey(pkcs8: info))
-        } catch {
-            guard let oid = info.withTransientArray({ Self.algorithm(of: $0) }) else { return nil }
-            let name = ObjectIdentifierName.name(of: oid)
-            switch error.code {
-            case .malformedKey: self = .damaged
-            case .costlyKey: self = .unusable(oid: oid, name: name, refusal: error.reason)
-            default: self = .unusable(oid: oid, name: name, refusal: nil)
-            }
-        }
-    }
-
-    /// The algorithm of a PrivateKeyInfo (RFC 5208, 5).
-    private static func algorithm(of info: [UInt8]) -> String? {
-        guard let root = try? BER.parse(info), var fields = try? root.children(at: ""),
-            fields.next()?.identifier == .integer, let algorithm = fields.next(),
-            fields.next()?.identifier == .octetString
-        else { return nil }
-        return try? AlgorithmIdentifier(algorithm, at: "").oid
     }
 }
 

@@ -1,5 +1,5 @@
 /// The keys and certificates of a file before they are paired.
-struct FoundBags {
+struct BagPairing {
     var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
     var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
 

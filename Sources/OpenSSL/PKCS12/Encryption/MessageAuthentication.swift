@@ -63,7 +63,7 @@ struct MessageAuthentication {
             information = parameters.information
         } else {
             let name = ObjectIdentifierName.name(of: algorithm.oid)
-            let known = DigestTraits(algorithm.oid)
+            let known = DigestProperties(algorithm.oid)
             let digestName = known.map { DigestName.display($0.name) }
             let shown = digestName.map { "HMAC-\($0)" } ?? name
             let scheme = digestName.map { MACInfo.Scheme.pkcs12(digest: $0) } ?? .unknown
@@ -86,7 +86,7 @@ struct MessageAuthentication {
             information = MACInfo(
                 scheme: scheme, algorithm: shown, iterations: iterations, saltLength: salt.count)
         }
-        guard let traits = DigestTraits(digest) else { throw .unsupported(oid: algorithm.oid) }
+        guard let traits = DigestProperties(digest) else { throw .unsupported(oid: algorithm.oid) }
         guard expected.count == traits.size else {
             throw .malformed("\(place), digest", expected: "\(traits.size) octets")
         }
@@ -116,7 +116,7 @@ struct MessageAuthentication {
             case .pbkdf2(let prf):
                 try KeyDerivation.pbkdf2(
                     password: password, salt: salt, iterations: iterations, digest: prf, count: keyLength,
-                    context: DigestTraits(prf)?.context ?? .legacy)
+                    context: DigestProperties(prf)?.context ?? .legacy)
             }
         return try HMAC.authenticate(message, key: key, digest: digest, context: context)
     }
@@ -163,61 +163,5 @@ private struct PBMAC1Parameters {
         self.keyLength = keyLength
         salt = derivation.salt
         iterations = derivation.work
-    }
-}
-
-/// HMAC (RFC 2104) in one call.
-enum HMAC {
-    static func authenticate(
-        _ message: some Collection<UInt8>, key: SecretBytes, digest: String, context: LibraryContext
-    ) throws(OpenSSLError) -> SecretBytes {
-        let message = Array(message)
-        var count = 0
-        let succeeded: Bool
-        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        succeeded = unsafe key.withUnsafeBytes { keyBytes in
-            unsafe EVP_Q_mac(
-                context.pointer, "HMAC", nil, digest, nil, keyBytes.baseAddress, keyBytes.count, message,
-                message.count, &result, result.count, &count) != nil
-        }
-        guard succeeded else { throw .draining("computing HMAC-\(digest)") }
-        return SecretBytes(result.prefix(count))
-    }
-}
-
-/// What OpenSSL knows of a digest, by name or dotted identifier.
-struct DigestTraits {
-    let name: String
-    let size: Int
-    let context: LibraryContext
-
-    init?(_ fetchName: String) {
-        for context in [LibraryContext.standard, .legacy] {
-            guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }
-            defer { unsafe EVP_MD_free(digest) }
-            self.context = context
-            name = unsafe EVP_MD_get0_name(digest).map { unsafe String(cString: $0) } ?? fetchName
-            size = Int(unsafe EVP_MD_get_size(digest))
-            // Extendable-output functions make no HMAC.
-            guard unsafe EVP_MD_get_flags(digest) & UInt(EVP_MD_FLAG_XOF) == 0, size > 0 else { return nil }
-            return
-        }
-        OpenSSLError.discardQueue()
-        return nil
-    }
-}
-
-/// Names of digests for people.
-enum DigestName {
-    /// `SHA-256` for OpenSSL's `SHA256` or `SHA2-256`.
-    static func display(_ name: String) -> String {
-        switch name.uppercased().replacing("SHA2-", with: "SHA") {
-        case "SHA1", "SHA-1": "SHA-1"
-        case "SHA512-224", "SHA512/224": "SHA-512/224"
-        case "SHA512-256", "SHA512/256": "SHA-512/256"
-        case let other where other.hasPrefix("SHA3-"): other
-        case let other where other.hasPrefix("SHA"): "SHA-" + other.dropFirst(3)
-        case let other: other
-        }
     }
 }

@@ -125,7 +125,7 @@ private struct PKCS12Writer {
         let parsed = try EncryptionScheme(BER.parse(scheme), limits: .standard, at: "new file")
         let password = parsed.family == .wide ? wide : octets
         let (key, vector) = try parsed.keyMaterial(password: password, limits: .standard)
-        let ciphertext = try CipherRun(parsed.cipher, key: key, vector: vector).encrypt(plaintext)
+        let ciphertext = try CipherOperation(parsed.cipher, key: key, vector: vector).encrypt(plaintext)
         return EncryptedLayer(algorithm: scheme, ciphertext: ciphertext)
     }
 

@@ -3,7 +3,7 @@ internal import COpenSSL
 
 /// Hashes whose derivations run on OpenSSL's compression functions, one call an iteration, instead of through
 /// EVP; the results are the same octets.
-enum CompressionLoop {
+enum FastKeyDerivation {
     case sha1, sha256, sha512
 
     /// The loop for a digest of that name, or nil where only EVP has it.

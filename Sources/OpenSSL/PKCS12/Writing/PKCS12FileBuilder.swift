@@ -5,7 +5,7 @@ internal import SwiftASN1
 ///
 /// The certificates stand in one safe, the keys in another, encrypted as the profile `modern` does. Nothing is
 /// judged: a key need not be its certificate's, and there may be none of either.
-package struct PKCS12Assembly: Sendable {
+package struct PKCS12FileBuilder: Sendable {
     /// The names on a bag.
     package struct Attributes: Sendable, Hashable {
         package var friendlyName: String?
@@ -120,7 +120,7 @@ package struct PKCS12Assembly: Sendable {
         }
         let parsed = try EncryptionScheme(BER.parse(scheme), limits: .standard, at: "new file")
         let (key, vector) = try parsed.keyMaterial(password: password, limits: .standard)
-        let ciphertext = try CipherRun(parsed.cipher, key: key, vector: vector).encrypt(plaintext)
+        let ciphertext = try CipherOperation(parsed.cipher, key: key, vector: vector).encrypt(plaintext)
         return EncryptedLayer(algorithm: scheme, ciphertext: ciphertext)
     }
 
@@ -150,7 +150,7 @@ package struct PKCS12Assembly: Sendable {
 }
 
 extension BagAttributeSet {
-    fileprivate init(_ attributes: PKCS12Assembly.Attributes) {
+    fileprivate init(_ attributes: PKCS12FileBuilder.Attributes) {
         self.init(friendlyName: attributes.friendlyName, localKeyID: attributes.localKeyID)
     }
 }
