@@ -207,7 +207,7 @@ let package = Package(
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
-                "CommandSupport"
+                "CommandSupport", "Diagnostics", "OpenSSL", "SecretMemory", "TestSupport",
             ]),
         .testTarget(
             name: "DeviceSimulationTests",
@@ -275,7 +275,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer", "keyshare-device",
+                "CommandSupport", "Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer",
+                "keyshare-device",
             ],
             exclude: ["Golden"]),
     ]
