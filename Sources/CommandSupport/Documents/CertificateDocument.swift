@@ -98,25 +98,3 @@ package struct CertificateDocument: Encodable, Sendable {
         return fields.map { (name: $0.0, value: $0.1) }
     }
 }
-
-extension Console {
-    /// Writes names and values below each other, the values lined up.
-    ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
-    package func fields(_ fields: [(name: String, value: String)], indent: String = "  ")
-        throws(CommandFailure)
-    {
-        let width = fields.map(\.name.count).max() ?? 0
-        for field in fields {
-            let padding = String(repeating: " ", count: width - field.name.count)
-            try data("\(indent)\(field.name)\(padding)  \(field.value)")
-        }
-    }
-
-    /// Writes a certificate's fields.
-    ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
-    package func certificate(_ certificate: Certificate) throws(CommandFailure) {
-        try fields(CertificateDocument(certificate).fields)
-    }
-}

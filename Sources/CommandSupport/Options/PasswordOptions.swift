@@ -2,7 +2,6 @@ package import SecretMemory
 package import ArgumentParser
 internal import Foundation
 internal import Glibc
-internal import OpenSSL
 
 /// Where a password comes from; never from an argument, which every process on the machine can read.
 package struct PasswordOptions: ParsableArguments {
@@ -96,70 +95,4 @@ package struct PasswordOptions: ParsableArguments {
     private static let interruptCharacter: UInt8 = 3
 
     private static let limit = 4096
-}
-
-/// Files that users name on the command line.
-package enum InputFile {
-    /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
-    ///
-    /// - Parameter cutsOff: whether a larger file gives somewhat more than `limit` bytes and is no error, for
-    ///   who tells the size's verdict by itself.
-    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger.
-    package static func read(
-        _ path: String, limit: Int, cutsOff: Bool = false
-    ) throws(CommandFailure) -> [UInt8] {
-        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path) }
-        defer { if path != "-" { close(descriptor) } }
-        var contents: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65536)
-        defer { for index in buffer.indices { buffer[index] = 0 } }
-        while true {
-            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw unreadable(path) }
-            if count == 0 { return contents }
-            contents += buffer[..<count]
-            guard contents.count <= limit else {
-                if cutsOff { return contents }
-                throw CommandFailure(
-                    .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
-            }
-        }
-    }
-
-    /// The bytes of a small file, or of standard input for `-`, without one trailing newline; never in memory
-    /// that is not wiped.
-    ///
-    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger than `limit`.
-    static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
-        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path) }
-        defer { if path != "-" { close(descriptor) } }
-        return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
-            var count = 0
-            while count < buffer.count {
-                let got = unsafe Glibc.read(
-                    descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
-                if got < 0 && errno == EINTR { continue }
-                guard got >= 0 else { throw unreadable(path) }
-                if got == 0 { break }
-                count += got
-            }
-            if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\n") {
-                count -= 1
-                if count > 0, unsafe buffer[count - 1] == UInt8(ascii: "\r") { count -= 1 }
-            }
-            guard count <= limit else {
-                throw CommandFailure(
-                    .refused, code: "too-large", "the password in \(path) is longer than \(limit) bytes")
-            }
-            return count
-        }
-    }
-
-    private static func unreadable(_ path: String) -> CommandFailure {
-        let reason = unsafe String(cString: strerror(errno))
-        return CommandFailure(.inputOutput, code: "unreadable", "cannot read \(path): \(reason)")
-    }
 }

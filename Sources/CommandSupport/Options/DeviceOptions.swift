@@ -1,34 +1,6 @@
-internal import CertificateReading
-public import ArgumentParser
+package import ArgumentParser
 package import DeviceSimulation
-package import Foundation
-package import KeySharing
-internal import Glibc
-
-/// What every command takes: how it talks.
-package struct OutputOptions: ParsableArguments {
-    @Flag(name: .long, help: "Write one JSON document to standard output instead of text.")
-    package var json = false
-
-    @Flag(name: .shortAndLong, help: "Say nothing on standard error but errors.")
-    package var quiet = false
-
-    @Flag(name: .shortAndLong, help: "Say more on standard error.")
-    package var verbose = false
-
-    package init() {}
-
-    package func validate() throws {
-        if quiet && verbose { throw ValidationError("--quiet and --verbose exclude each other") }
-    }
-
-    /// The console these options ask for.
-    package var console: Console {
-        Console(
-            isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal,
-            environment: ProcessInfo.processInfo.environment)
-    }
-}
+internal import Foundation
 
 /// Which simulated device a command works on.
 package struct DeviceOptions: ParsableArguments {
@@ -92,33 +64,3 @@ package struct DeviceOptions: ParsableArguments {
         return value?.isEmpty == false ? value : nil
     }
 }
-
-/// The clock, where validity matters.
-package struct ClockOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Take this ISO 8601 date for now, such as 2026-03-01T12:00:00Z.", valueName: "date"),
-        transform: ClockOptions.date)
-    package var at: Date?
-
-    package init() {}
-
-    /// The time these options say it is.
-    package var now: Date { at ?? Date() }
-
-    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC.
-    ///
-    /// - Throws: `ValidationError` for anything else.
-    package static func date(_ text: String) throws -> Date {
-        guard let date = CertificateDate.date(text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
-        }
-        guard CertificateDate.supported.contains(date) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")
-        }
-        return date
-    }
-}
-
-extension Mechanism: ExpressibleByArgument {}

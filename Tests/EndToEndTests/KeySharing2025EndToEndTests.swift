@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("The 2025 loop through the built commands")
-struct LoopTests {
+struct KeySharing2025EndToEndTests {
     @Test("provisions, serves, browses, imports and stops, and leaves nothing running")
     func loop() async throws {
         let simulation = try Simulation()

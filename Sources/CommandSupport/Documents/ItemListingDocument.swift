@@ -82,11 +82,4 @@ extension Console {
             }
         }
     }
-
-    /// Writes text of several lines; nothing where it is empty.
-    ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
-    package func lines(_ text: String) throws(CommandFailure) {
-        if !text.isEmpty { try data(text) }
-    }
 }

@@ -1,0 +1,31 @@
+package import ArgumentParser
+internal import CertificateReading
+package import Foundation
+
+/// The clock, where validity matters.
+package struct ClockOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Take this ISO 8601 date for now, such as 2026-03-01T12:00:00Z.", valueName: "date"),
+        transform: ClockOptions.date)
+    package var at: Date?
+
+    package init() {}
+
+    /// The time these options say it is.
+    package var now: Date { at ?? Date() }
+
+    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC.
+    ///
+    /// - Throws: `ValidationError` for anything else.
+    package static func date(_ text: String) throws -> Date {
+        guard let date = CertificateDate.date(text) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
+        }
+        guard CertificateDate.supported.contains(date) else {
+            throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")
+        }
+        return date
+    }
+}

@@ -1,0 +1,57 @@
+package import ArgumentParser
+package import OpenSSL
+
+/// By which algorithms PKCS #12 files are made.
+package struct ProfileOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "How files are protected: \(Self.names.joined(separator: ", ")). (default: modern)",
+            valueName: "profile"))
+    package var profile: String?
+
+    @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))
+    package var iterations: Int?
+
+    @Flag(help: "Put the authorities' certificates into each file too.")
+    package var chain = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The name on key and certificate (default: SKP in 2025, the subject in legacy).",
+            valueName: "name"))
+    package var friendlyName: String?
+
+    package init() {}
+
+    package func validate() throws {
+        if let profile, PKCS12Profile.Name(rawValue: profile) == nil {
+            throw ValidationError(
+                "\u{201C}\(profile)\u{201D} is no profile; there are \(Self.names.joined(separator: ", "))")
+        }
+        if let friendlyName, friendlyName.unicodeScalars.count > PKCS12Limits.standard.friendlyName {
+            throw ValidationError(
+                "--friendly-name is longer than \(PKCS12Limits.standard.friendlyName) characters")
+        }
+        if let iterations, !(1...PKCS12Limits.standard.iterations).contains(iterations) {
+            throw ValidationError("--iterations takes a number from 1 to \(PKCS12Limits.standard.iterations)")
+        }
+    }
+
+    /// The profile these options describe.
+    ///
+    /// - Parameters:
+    ///   - usual: the profile where the options name none.
+    ///   - usualIterations: the iterations where the options name none; nil for the profile's.
+    ///   - usuallyChain: whether there is a chain where the options do not ask for one.
+    package func selected(
+        usual: PKCS12Profile.Name = .modern, iterations usualIterations: Int? = nil,
+        chain usuallyChain: Bool = false
+    ) -> PKCS12Profile {
+        let named = PKCS12Profile(profile.flatMap(PKCS12Profile.Name.init(rawValue:)) ?? usual)
+        var selected = (iterations ?? usualIterations).map(named.iterations) ?? named
+        selected.includesChain = chain || usuallyChain
+        return selected
+    }
+
+    private static let names = PKCS12Profile.Name.allCases.map(\.rawValue)
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Lock: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lock the device. Without a passcode there is nothing to lock.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device lock
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        try change(device, output) { try $0.lock() }
+    }
+}

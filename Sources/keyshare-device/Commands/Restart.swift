@@ -1,0 +1,19 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Restart: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Restart the device: with a passcode it waits for its first unlock.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device restart
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        try change(device, output) { try $0.restart() }
+    }
+}
