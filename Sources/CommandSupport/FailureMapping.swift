@@ -1,3 +1,6 @@
+internal import Diagnostics
+package import KeyShareConsumer
+package import ZipBundles
 package import LocalSockets
 package import KeyShareClient
 internal import KeyShareServer
@@ -134,23 +137,57 @@ extension CertificateError: CommandReportable {
     }
 }
 
-extension TypeRequestError: CommandReportable {
-    package var commandFailure: CommandFailure { CommandFailure(.usage, code: name, reason, hint: hint) }
+// KeySharing is public and depends on nothing of this package, so that the conformance is declared here.
+extension RequestError: Failure {}
+
+extension RequestError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        let (status, hint): (ExitStatus, String?) =
+            switch code {
+            case .undeclaredType: (.usage, "the types that can be asked for are listed by browse --help")
+            case .deprecatedSpelling(let modern): (.usage, "use \(modern)")
+            case .malformedDeclarations: (.malformed, nil)
+            case .mixedMechanisms: (.usage, "ask for types of one mechanism only")
+            case .otherMechanism(.legacy): (.usage, "add --mechanism legacy")
+            case .otherMechanism(.keySharing2025):
+                (.usage, "ask for a legacy type, or leave out --mechanism legacy")
+            case .noSuchItem: (.noSuchItem, "browse and list show what there is")
+            case .ambiguousName:
+                (
+                    .noSuchItem,
+                    "name one by its identifier: " + candidates.prefix(3).joined(separator: ", ")
+                )
+            case .itemDisabled:
+                (
+                    .refused,
+                    candidates.isEmpty
+                        ? nil : "ask for it with --uti " + candidates.joined(separator: " --uti ")
+                )
+            case .isFolder:
+                (.noSuchItem, "import one of the files in it, or \u{201C}\(name).zip\u{201D}")
+            case .noSuchIdentity: (.noSuchItem, "keyshare-consumer list shows what it holds")
+            case .ambiguousLabel: (.noSuchItem, "give more of it")
+            }
+        return CommandFailure(status, code: code.name, reason, hint: hint)
+    }
 }
 
-extension ItemLookupError: CommandReportable {
+extension ImportError: CommandReportable {
     package var commandFailure: CommandFailure {
-        switch code {
-        case .noSuchItem:
-            CommandFailure(
-                .noSuchItem, code: code.rawValue, "there is no item \u{201C}\(name)\u{201D}",
-                hint: "browse and list show what there is")
-        case .ambiguousName:
-            CommandFailure(
-                .noSuchItem, code: code.rawValue,
-                "\(candidates.count) items are named \u{201C}\(name)\u{201D}",
-                hint: "name one by its identifier: " + candidates.prefix(3).joined(separator: ", "))
-        }
+        let (status, hint): (ExitStatus, String?) =
+            switch code {
+            case .noPasswordService:
+                (.providerUnavailable, "the service must be named \(PasswordService.name)")
+            case .emptyAnswer: (.providerUnavailable, nil)
+            case .servicePassword:
+                (.wrongPassword, "it may have been rotated meanwhile: import the item again")
+            case .noPassword:
+                (.wrongPassword, "import the item again, or give the password with --password-file")
+            case .pasteboardHoldsOther:
+                (.wrongPassword, "something was copied in between; import the item again")
+            case .nothingToImport: (.noSuchItem, nil)
+            }
+        return CommandFailure(status, code: code.rawValue, reason, hint: hint)
     }
 }
 
@@ -207,6 +244,21 @@ extension SocketError: CommandReportable {
                 .cannotCreate, code: "address-in-use", reason, hint: "name another port, or 0 for any")
         case .alreadyRan: CommandFailure(.unexpected, reason)
         case .system: CommandFailure(.inputOutput, reason)
+        }
+    }
+}
+
+extension ZipError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
+        case .notAnArchive, .damagedArchive, .damagedEntry, .sizeMismatch:
+            CommandFailure(.malformed, reason)
+        case .unsupportedMethod: CommandFailure(.unsupportedAlgorithm, reason)
+        case .creationFailed: CommandFailure(.unexpected, reason)
+        case .archiveTooLarge, .tooManyEntries, .entryTooLarge, .contentsTooLarge, .excessiveRatio:
+            CommandFailure(.refused, code: "limit", reason)
+        case .unsafeName, .duplicateName, .overlappingEntries, .encryptedEntry, .notAFile:
+            CommandFailure(.refused, code: "unsafe-archive", reason)
         }
     }
 }

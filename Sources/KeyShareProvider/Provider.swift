@@ -171,7 +171,7 @@ package final class Provider: ProviderService {
 
     private func legacyListing(_ types: [String]) throws(ProviderFailure) -> LegacyListing {
         let request: TypeRequest
-        do throws(TypeRequestError) {
+        do throws(RequestError) {
             request = try TypeRequest(types, mechanism: .legacy)
         } catch {
             throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.reason)

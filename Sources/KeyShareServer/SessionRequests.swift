@@ -185,7 +185,7 @@ extension Session {
     }
 
     private mutating func grant(_ identifier: String, _ item: Item, _ question: Pending) {
-        if question.isRevoked || item.kind == .folder {
+        if question.isRevoked || !item.kind.hasContent {
             reply(.failure(Self.notAvailable), to: question)
         } else if let refusal = refusal(of: identifier, holding: 0) {
             reply(.failure(refusal), to: question)

@@ -89,7 +89,7 @@ package final class KeySharingChannel: SharingChannel {
         let item: Item
         do {
             item = try await picker.pick(OneItemProvider.filename)
-        } catch let error as ItemLookupError where error.code == .noSuchItem {
+        } catch let error as RequestError where error.code == .noSuchItem {
             return nil
         }
         let isPicked: Bool

@@ -71,7 +71,7 @@ struct LegacyImportTests {
     @Test("asks the user for the password when the pasteboard holds nothing")
     func empty() async throws {
         #expect(try await run(typed: "copied").identity?.label == identity.certificate.label)
-        #expect(try await run().error as? ConsumerError == ConsumerError(.noPassword, ""))
+        #expect(try await run().error as? ImportError == ImportError(.noPassword, ""))
         #expect((try await run(typed: "mistyped").error as? PKCS12Error)?.code == .wrongPassword)
     }
 
@@ -85,7 +85,7 @@ struct LegacyImportTests {
     @Test("blames the pasteboard where it holds something else than the password")
     func overwritten() async throws {
         try copy("something else")
-        #expect(try await run().error as? ConsumerError == ConsumerError(.pasteboardHoldsOther, ""))
+        #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
     @Test("does not take what was copied while the user was being asked")
@@ -108,7 +108,7 @@ struct LegacyImportTests {
         #expect(try await run().identity?.label == identity.certificate.label)
         try copy("copied")
         try copy("second")
-        #expect(try await run().error as? ConsumerError == ConsumerError(.pasteboardHoldsOther, ""))
+        #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
     @Test("has no password service for an export, and no access once it is stopped")

@@ -131,17 +131,17 @@ struct ListingTests {
     }
 
     @Test("finds by identifier anywhere, by file name at the root first")
-    func find() throws {
+    func find() async throws {
         let listing = listing(sample)
         let newest = sample[10]
-        #expect(try listing.find(newest.filename(.keySharing2025)).identifier == newest.label)
-        #expect(try listing.find("Signature.\(newest.label)").parent == "Signature")
-        #expect(throws: ItemLookupError(.noSuchItem, "")) { try listing.find("nothing.p12") }
+        #expect(try await listing.find(newest.filename(.keySharing2025)).identifier == newest.label)
+        #expect(try await listing.find("Signature.\(newest.label)").parent == "Signature")
+        await #expect(throws: RequestError(.noSuchItem, "")) { try await listing.find("nothing.p12") }
         let recent = self.listing(sample, root: .recent)
         let older = sample[1].filename(.keySharing2025)
-        #expect(try recent.find(older).parent == "Unfiltered")
-        #expect(throws: ItemLookupError(.ambiguousName, "")) {
-            try self.listing(
+        #expect(try await recent.find(older).parent == "Unfiltered")
+        await #expect(throws: RequestError(.ambiguousName, "")) {
+            try await self.listing(
                 [identity(.keyEncipherment, 2020, "a"), identity(.keyEncipherment, 2020, "b")].map {
                     IdentitySummary(
                         label: $0.label, serialNumber: "01", notBefore: $0.notBefore, facts: $0.facts)

@@ -11,7 +11,7 @@ struct KeySharing2025Tests {
     }
 
     private func count(_ selector: Selector, _ identities: [IdentitySummary]) -> Int {
-        IdentityList(identities, under: .keySharing2025).members(of: selector.selection(.keySharing2025))
+        SortedIdentities(identities, under: .keySharing2025).members(of: selector.selection(.keySharing2025))
             .count
     }
 
@@ -41,7 +41,7 @@ struct KeySharing2025Tests {
     @Test("orders by type, then newest first")
     func order() {
         let mixed = (identities + [TestIdentities.identity(.device, year: 2024)]).shuffled()
-        let sorted = IdentityList(mixed, under: .keySharing2025).identities
+        let sorted = SortedIdentities(mixed, under: .keySharing2025).identities
         let types = sorted.map { $0.type(.keySharing2025) }
         #expect(
             types == Array(repeating: .encryption, count: 4) + [.device]

@@ -50,7 +50,7 @@ struct LegacyRequestTests {
         for mask in 0..<(1 << types.count) {
             let requested = Set(types.indices.filter { mask & (1 << $0) != 0 }.map { types[$0] })
             let request = LegacyRequest(types: requested)
-            let members = IdentityList(identities, under: .legacy).members(of: request.selection)
+            let members = SortedIdentities(identities, under: .legacy).members(of: request.selection)
             let wanted = obviousAnswer(requested)
             guard (request.shape == .archive) == wanted.isArchive, Set(members.map(\.label)) == wanted.labels
             else {
@@ -65,7 +65,7 @@ struct LegacyRequestTests {
         let twins = [0, 1].map { TestIdentities.identity(.signature, year: 2024, variant: $0) }
         let older = TestIdentities.identity(.signature, year: 2021)
         let request = LegacyRequest(types: ["purebred.select.signature"])
-        let members = IdentityList(twins + [older], under: .legacy).members(of: request.selection)
+        let members = SortedIdentities(twins + [older], under: .legacy).members(of: request.selection)
         #expect(Set(members) == Set(twins))
     }
 
@@ -74,7 +74,7 @@ struct LegacyRequestTests {
         let multi = TestIdentities.identity(.multi, year: 2024)
         for type in Mechanism.legacy.requestableTypes {
             let request = LegacyRequest(types: [type])
-            let isListed = !IdentityList([multi], under: .legacy).members(of: request.selection).isEmpty
+            let isListed = !SortedIdentities([multi], under: .legacy).members(of: request.selection).isEmpty
             #expect(
                 isListed
                     == (type == "com.rsa.pkcs-12" || type.hasSuffix(".all") || type.hasSuffix(".all-user")))

@@ -75,7 +75,9 @@ struct UniformTypeRegistryTests {
             ("purebred2025.zip.all_user", "purebred2025.zip.all-user"),
         ])
     func deprecated(identifier: String, modern: String) {
-        #expect(throws: UniformTypeError(.deprecated(use: modern), "")) { try registry.type(identifier) }
+        #expect(throws: RequestError(.deprecatedSpelling(use: modern), identifier)) {
+            try registry.type(identifier)
+        }
     }
 
     @Test(
@@ -84,7 +86,7 @@ struct UniformTypeRegistryTests {
             "purebred2025.zip.piv", "purebred.select.all-p12", "purebred.select.all_user-p12", "", "_",
         ])
     func unknown(identifier: String) {
-        #expect(throws: UniformTypeError(.unknown, "")) { try registry.type(identifier) }
+        #expect(throws: RequestError(.undeclaredType, identifier)) { try registry.type(identifier) }
     }
 
     @Test("refuses lists that are none or contradict each other")
@@ -92,7 +94,7 @@ struct UniformTypeRegistryTests {
         for lists in [
             [Array("no plist".utf8)], [[]], [UTTypeDeclarations.system, UTTypeDeclarations.system],
         ] {
-            #expect(throws: UniformTypeError(.malformedDeclarations, "")) {
+            #expect(throws: RequestError(.malformedDeclarations, "")) {
                 try UniformTypeRegistry(propertyLists: lists)
             }
         }

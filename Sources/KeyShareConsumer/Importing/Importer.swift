@@ -77,10 +77,9 @@ package struct Importer: Sendable {
         guard let wrong = result.error as? PKCS12Error, wrong.code == .wrongPassword else { return result }
         let error =
             isEmpty
-            ? ConsumerError(.emptyAnswer, "the password service gives neither a password nor an error")
-            : ConsumerError(
-                .servicePassword, "\(wrong.reason), and it is the password service's",
-                hint: "it may have been rotated meanwhile: import the item again")
+            ? ImportError(.emptyAnswer, "the password service gives neither a password nor an error")
+            : ImportError(
+                .servicePassword, "\(wrong.reason), and it is the password service's")
         return ImportResult(item: result.item, entry: result.entry, outcome: .failed(error))
     }
 
@@ -98,7 +97,7 @@ package struct Importer: Sendable {
             }
             guard !read.files.isEmpty else {
                 let words = skipped.isEmpty ? "is an empty archive" : "is an archive without a file"
-                let error = ConsumerError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
+                let error = ImportError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
                 return [ImportResult(item: name, entry: nil, outcome: .failed(error))] + skipped
             }
             return try await store(read.files, of: name) + skipped

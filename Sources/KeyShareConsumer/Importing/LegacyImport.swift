@@ -44,7 +44,7 @@ package struct LegacyImport: Sendable {
         do {
             let rows = try await client.present(request.identifiers)
             guard let row = try ItemLookup.match(name, in: rows) else {
-                throw ItemLookupError(.noSuchItem, name)
+                throw RequestError(.noSuchItem, name)
             }
             let export = try await client.choose(row.identifier, types: request.identifiers)
             let bytes = try await content(of: export, from: client)
@@ -74,9 +74,8 @@ package struct LegacyImport: Sendable {
                 return (pasted, true)
             }
             guard let given = try askUser(item) else {
-                throw ConsumerError(
-                    .noPassword, "the pasteboard holds no password for \u{201C}\(item.filename)\u{201D}",
-                    hint: "import the item again, or give the password with --password-file")
+                throw ImportError(
+                    .noPassword, "the pasteboard holds no password for \u{201C}\(item.filename)\u{201D}")
             }
             return (given, false)
         } catch let error where error.isExpired {
@@ -91,9 +90,8 @@ package struct LegacyImport: Sendable {
         return ImportResult(
             item: result.item, entry: result.entry,
             outcome: .failed(
-                ConsumerError(
-                    .pasteboardHoldsOther, "the pasteboard holds something else than this file's password",
-                    hint: "something was copied in between; import the item again")))
+                ImportError(
+                    .pasteboardHoldsOther, "the pasteboard holds something else than this file's password")))
     }
 }
 

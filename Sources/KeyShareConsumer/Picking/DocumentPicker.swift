@@ -20,48 +20,32 @@ package struct DocumentPicker: Sendable {
         try await client.items(in: container).map { request.decide($0) }
     }
 
-    /// The enabled item of this identifier or file name.
+    /// The enabled item that `name` names, by identifier or by file name.
     ///
-    /// - Throws: `ItemLookupError`; `ConsumerError`: `.isFolder`, `.itemDisabled`; `ConnectionError`.
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
+    ///   `ConnectionError`.
     package func pick(_ name: String) async throws -> Item {
         let item = try await find(name)
-        guard item.kind != .folder else {
-            throw ConsumerError(
-                .isFolder, "\u{201C}\(name)\u{201D} is a folder",
-                hint: "import one of the files in it, or \u{201C}\(name).zip\u{201D}")
-        }
+        try item.requireContent()
         let decision = request.decide(item)
         guard decision.isEnabled else {
-            throw ConsumerError(
-                .itemDisabled, "\u{201C}\(name)\u{201D} is disabled: \(decision.message)",
-                hint: decision.missing.isEmpty
-                    ? nil : "ask for it with --uti " + decision.missing.joined(separator: " --uti "))
+            throw RequestError(.itemDisabled, name, detail: decision.message, candidates: decision.missing)
         }
         return item
     }
 
-    /// The item of this identifier or file name, enabled or not.
+    /// The item that `name` names, by identifier or by file name, enabled or not (docs/rules.md R7.18).
     ///
-    /// - Throws: `ItemLookupError`, `ConnectionError`.
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; `ConnectionError`.
     package func find(_ name: String) async throws -> Item {
-        if ItemIdentifier(name) != nil {
+        try await ItemLookup.find(name) { identifier in
             do {
-                return try await client.item(name)
-            } catch  where error.code == .provider(.notAvailable) {
-                throw ItemLookupError(.noSuchItem, name)
+                return try await client.item(identifier.description)
+            } catch let error as ConnectionError where error.code == .provider(.notAvailable) {
+                return nil
             }
+        } items: { container in
+            try await client.items(in: container)
         }
-        let root = try await client.items(in: Item.root)
-        if let item = try ItemLookup.match(name, in: root) { return item }
-        if let item = try ItemLookup.match(name, in: try await contents(ofFoldersIn: root)) { return item }
-        throw ItemLookupError(.noSuchItem, name)
-    }
-
-    private func contents(ofFoldersIn root: [Item]) async throws -> [Item] {
-        var contents: [Item] = []
-        for folder in root where folder.kind == .folder {
-            contents += try await client.items(in: folder.identifier)
-        }
-        return contents
     }
 }

@@ -10,7 +10,7 @@ extension ProviderClient {
     ///
     /// Where the grant ends on the way, as when the password was rotated, all of it is done once more.
     ///
-    /// - Throws: `ConsumerError` `.noPasswordService`, `ConnectionError`.
+    /// - Throws: `ImportError` `.noPasswordService`, `ConnectionError`.
     package func fetch(_ item: Item) async throws -> (bytes: [UInt8], password: SecretBytes) {
         _ = try await startAccessing(item.identifier)
         do {
@@ -26,10 +26,9 @@ extension ProviderClient {
         do {
             // The order of services means nothing; only the one of this name has the right password.
             guard try await services(for: item.identifier).contains(PasswordService.name) else {
-                throw ConsumerError(
+                throw ImportError(
                     .noPasswordService,
-                    "the provider offers no password service for \u{201C}\(item.filename)\u{201D}",
-                    hint: "the service must be named \(PasswordService.name)")
+                    "the provider offers no password service for \u{201C}\(item.filename)\u{201D}")
             }
             let password = try await fetchPassword(for: item.identifier)
             let bytes = try await readAll(item.identifier)

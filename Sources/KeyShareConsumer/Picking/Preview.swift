@@ -18,13 +18,9 @@ package struct Preview: Sendable {
 
     /// Reads an item as an import would, and keeps only its certificates.
     ///
-    /// - Throws: `ConnectionError`, `ConsumerError` and `ZipError`, where there is nothing to show at all.
+    /// - Throws: `RequestError` `.isFolder`; `ConnectionError`, `ImportError` and `ZipError` where no file can be shown.
     package init(_ item: Item, from client: ProviderClient) async throws {
-        guard item.kind != .folder else {
-            throw ConsumerError(
-                .isFolder, "\u{201C}\(item.filename)\u{201D} is a folder",
-                hint: "keyshare-consumer browse \u{201C}\(item.identifier)\u{201D} opens it")
-        }
+        try item.requireContent()
         let fetched = try await client.fetch(item)
         files = try await FileReader(password: .text(fetched.password)).contents(of: fetched.bytes).files.map
         {

@@ -56,27 +56,22 @@ package struct ConsumerStore: Sendable {
                 accessGroup: record.attributes.accessGroup)
         }
         let byLabel = Dictionary(held.map { ($0.summary.label, $0) }, uniquingKeysWith: { first, _ in first })
-        return IdentityList(held.map(\.summary), under: .keySharing2025).identities.compactMap {
+        return SortedIdentities(held.map(\.summary), under: .keySharing2025).identities.compactMap {
             byLabel[$0.label]
         }
     }
 
     /// The identities whose label starts with `prefix`, case aside.
     ///
-    /// - Throws: as ``identities()``; `ConsumerError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where
+    /// - Throws: as ``identities()``; `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where
     ///   there are several.
     package func identity(labelled prefix: String) throws -> HeldIdentity {
         let matches = try identities().filter { $0.summary.label.hasPrefix(prefix.uppercased()) }
         guard let match = matches.first, !prefix.isEmpty else {
-            throw ConsumerError(
-                .noSuchIdentity, "the keychain holds no identity \u{201C}\(prefix)\u{201D}",
-                hint: "keyshare-consumer list shows what it holds")
+            throw RequestError(.noSuchIdentity, prefix)
         }
         guard matches.count == 1 else {
-            throw ConsumerError(
-                .ambiguousLabel,
-                "\(matches.count) identities have a label that starts with \u{201C}\(prefix)\u{201D}",
-                hint: "give more of it")
+            throw RequestError(.ambiguousLabel, prefix, candidates: matches.map(\.summary.label))
         }
         return match
     }

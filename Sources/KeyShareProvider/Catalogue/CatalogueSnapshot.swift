@@ -23,7 +23,7 @@ package struct CatalogueSnapshot: Sendable {
     package init(
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all
     ) {
-        let list = IdentityList(identities, under: .keySharing2025)
+        let list = SortedIdentities(identities, under: .keySharing2025)
         self.generation = generation
         self.identities = list.identities
         self.rootContents = rootContents

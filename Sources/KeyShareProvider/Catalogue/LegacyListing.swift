@@ -12,15 +12,10 @@ package struct LegacyListing: Sendable {
 
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         request = LegacyRequest(types: types.identifiers)
-        members = IdentityList(identities, under: .legacy).members(of: request.selection)
+        members = SortedIdentities(identities, under: .legacy).members(of: request.selection)
         switch request.shape {
         case .files:
-            rows = members.map { identity in
-                Item(
-                    identifier: identity.label, filename: identity.filename(.legacy), kind: .pkcs12,
-                    contentType: Mechanism.legacy.plainType, parent: Item.root, size: nil,
-                    created: identity.notBefore)
-            }
+            rows = members.map { .file($0, under: .legacy) }
         case .archive where members.isEmpty:
             rows = []
         case .archive:

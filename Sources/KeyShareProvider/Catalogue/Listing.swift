@@ -54,20 +54,13 @@ package struct Listing: Sendable {
         return item
     }
 
-    /// The item of this identifier or file name.
+    /// The item that `name` names, by identifier or by file name (docs/rules.md R7.18).
     ///
-    /// - Throws: `ItemLookupError`.
-    package func find(_ name: String) throws -> Item {
-        if let item = ItemIdentifier(name).flatMap(item(for:)) { return item }
-        let root = try page(of: Item.root, after: nil, limit: .max).items
-        if let item = try ItemLookup.match(name, in: root) { return item }
-        let contents = try Selector.allCases.flatMap {
-            try page(of: $0.folderName, after: nil, limit: .max).items
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`.
+    package func find(_ name: String) async throws -> Item {
+        try await ItemLookup.find(name, item: item(for:)) { container in
+            try page(of: container, after: nil, limit: .max).items
         }
-        guard let item = try ItemLookup.match(name, in: contents) else {
-            throw ItemLookupError(.noSuchItem, name)
-        }
-        return item
     }
 
     private func item(for identifier: ItemIdentifier) -> Item? {
@@ -91,13 +84,9 @@ package struct Listing: Sendable {
     }
 
     private func file(_ identity: IdentitySummary, in selector: Selector?) -> Item {
-        let identifier: ItemIdentifier =
-            selector.map { .member($0, label: identity.label) } ?? .identity(label: identity.label)
-        return Item(
-            identifier: identifier.description, filename: identity.filename(.keySharing2025), kind: .pkcs12,
-            contentType: selector?.companionType ?? Mechanism.keySharing2025.plainType,
-            parent: selector?.folderName ?? Item.root, size: knownSize(identifier),
-            created: identity.notBefore)
+        .file(
+            identity, in: selector, under: .keySharing2025,
+            size: knownSize(ItemIdentifier(label: identity.label, in: selector)))
     }
 
     private func container(at index: Int) -> Item {

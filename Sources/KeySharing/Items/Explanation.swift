@@ -1,21 +1,24 @@
 /// Why each item is enabled, disabled or absent under the types a consumer asks for.
 ///
 /// Every row comes from the functions that filter for real: `TypeRequest.decide` for what a picker shows,
-/// `IdentityList.decide` for what belongs to a selection.
+/// `SortedIdentities.decide` for what belongs to a selection.
 public enum Explanation {
-    /// The rows for types that cannot be asked for at all.
-    public static func rows(for problems: [TypeRequestError]) -> [ItemDecision] {
-        problems.map { problem in
-            let reason: ItemDecision.Reason =
-                switch problem.code {
-                case .undeclared: .undeclaredType
-                case .deprecated: .deprecatedSpelling
-                case .mixedMechanisms: .mixedMechanisms
-                case .otherMechanism: .otherMechanism
-                }
-            var missing: [String] = []
-            if case .deprecated(let modern) = problem.code { missing = [modern] }
-            return ItemDecision(type: problem.identifier, reason, problem.reason, missing: missing)
+    /// The rows for types that cannot be asked for at all. An error that is not about a type gives no row.
+    public static func rows(for problems: [RequestError]) -> [ItemDecision] {
+        problems.compactMap { problem in
+            let reason: ItemDecision.Reason
+            switch problem.code {
+            case .undeclaredType: reason = .undeclaredType
+            case .deprecatedSpelling: reason = .deprecatedSpelling
+            case .mixedMechanisms: reason = .mixedMechanisms
+            case .otherMechanism: reason = .otherMechanism
+            case .malformedDeclarations, .noSuchItem, .ambiguousName, .itemDisabled, .isFolder,
+                .noSuchIdentity,
+                .ambiguousLabel:
+                return nil
+            }
+            return ItemDecision(
+                type: problem.name, reason, problem.reason, missing: problem.candidates)
         }
     }
 
@@ -29,7 +32,7 @@ public enum Explanation {
     public static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
     ) -> [ItemDecision] {
-        let identities = IdentityList(identities, under: .keySharing2025)
+        let identities = SortedIdentities(identities, under: .keySharing2025)
         let listed = items.map { item in
             request.decide(item, isEmpty: isEmpty(item, identities))
         }
@@ -44,7 +47,7 @@ public enum Explanation {
     }
 
     /// The identities without a file of their own at the root, where a provider lists but the most recent there.
-    private static func absentFromRoot(_ items: [Item], _ identities: IdentityList) -> [ItemDecision] {
+    private static func absentFromRoot(_ items: [Item], _ identities: SortedIdentities) -> [ItemDecision] {
         guard !items.isEmpty else { return [] }
         let listed = Set(items.map(\.identifier))
         let selection = Selector.all.selection(.keySharing2025)
@@ -53,13 +56,9 @@ public enum Explanation {
             $0.outcome != .member && !listed.contains($0.identity.label)
         }
         return hidden.map { decision in
-            let identity = decision.identity
-            let item = Item(
-                identifier: identity.label, filename: identity.filename(.keySharing2025), kind: .pkcs12,
-                contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
-                created: identity.notBefore)
-            return row(
-                decision, item, under: .keySharing2025, selection: selection,
+            row(
+                decision, .file(decision.identity, under: .keySharing2025), under: .keySharing2025,
+                selection: selection,
                 place: "this provider's root", everyOne: reach, named: reach)
         }
     }
@@ -68,14 +67,9 @@ public enum Explanation {
     /// none.
     public static func legacy(identities: [IdentitySummary], request: TypeRequest) -> [ItemDecision] {
         let wanted = LegacyRequest(types: request.identifiers)
-        let decisions = IdentityList(identities, under: .legacy).decide(wanted.selection)
+        let decisions = SortedIdentities(identities, under: .legacy).decide(wanted.selection)
         let rows = decisions.map { decision in
-            let item = Item(
-                identifier: decision.identity.label, filename: decision.identity.filename(.legacy),
-                kind: .pkcs12,
-                contentType: Mechanism.legacy.plainType, parent: Item.root, size: nil,
-                created: decision.identity.notBefore)
-            return legacyRow(decision, item, wanted)
+            legacyRow(decision, .file(decision.identity, under: .legacy), wanted)
         }
         let members = decisions.filter { $0.outcome == .member }.map(\.identity)
         if let newest = members.map(\.notBefore).max() {
@@ -93,7 +87,7 @@ public enum Explanation {
             }
     }
 
-    private static func isEmpty(_ item: Item, _ identities: IdentityList) -> Bool {
+    private static func isEmpty(_ item: Item, _ identities: SortedIdentities) -> Bool {
         switch ItemIdentifier(item.identifier) {
         case .folder(let selector), .zip(let selector):
             identities.members(of: selector.selection(.keySharing2025)).isEmpty
@@ -102,20 +96,16 @@ public enum Explanation {
     }
 
     private static func absent(
-        from selector: Selector, _ identities: IdentityList, _ request: TypeRequest
+        from selector: Selector, _ identities: SortedIdentities, _ request: TypeRequest
     ) -> [ItemDecision] {
         let selection = selector.selection(.keySharing2025)
         let unfiltered = unfilteredTypes(insteadOf: selector, request)
         return identities.decide(selection).compactMap { decision in
             guard decision.outcome != .member else { return nil }
             let identity = decision.identity
-            let item = Item(
-                identifier: ItemIdentifier.member(selector, label: identity.label).description,
-                filename: identity.filename(.keySharing2025), kind: .pkcs12,
-                contentType: selector.companionType,
-                parent: selector.folderName, size: nil, created: identity.notBefore)
             let explained = row(
-                decision, item, under: .keySharing2025, selection: selection,
+                decision, .file(identity, in: selector, under: .keySharing2025), under: .keySharing2025,
+                selection: selection,
                 place: "\u{201C}\(selector.folderName)\u{201D}", everyOne: unfiltered,
                 named: namingTypes(identity.type(.keySharing2025), insteadOf: selector, request))
             // An identity of another type is nobody's surprise, and has its row at the root.

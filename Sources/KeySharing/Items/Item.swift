@@ -41,6 +41,36 @@ public struct Item: Sendable, Hashable {
     }
 }
 
+extension Item {
+    /// The published file of an identity: the row that every list shows for it.
+    ///
+    /// - Parameters:
+    ///   - selector: the 2025 folder that lists the file; nil for the root. Legacy has no folders.
+    ///   - size: in bytes; nil where the file was never made.
+    public static func file(
+        _ identity: IdentitySummary, in selector: Selector? = nil, under mechanism: Mechanism,
+        size: Int? = nil
+    ) -> Item {
+        Item(
+            identifier: ItemIdentifier(label: identity.label, in: selector).description,
+            filename: identity.filename(mechanism), kind: .pkcs12,
+            contentType: selector?.companionType ?? mechanism.plainType,
+            parent: selector?.folderName ?? Item.root, size: size, created: identity.notBefore)
+    }
+
+    /// Makes sure that the item has bytes: a folder has none (docs/rules.md R2.10).
+    ///
+    /// - Throws: `RequestError` `.isFolder`.
+    public func requireContent() throws(RequestError) {
+        guard kind.hasContent else { throw RequestError(.isFolder, filename) }
+    }
+}
+
+extension Item.Kind {
+    /// Whether an item of this kind has bytes that can be imported, exported or granted (docs/rules.md R2.10).
+    public var hasContent: Bool { self != .folder }
+}
+
 /// A stretch of a container's items, and where the next one starts.
 public struct ItemPage: Sendable, Hashable {
     public var items: [Item]

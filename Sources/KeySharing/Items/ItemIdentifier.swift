@@ -24,6 +24,11 @@ public enum ItemIdentifier: Sendable, Hashable {
         }
     }
 
+    /// The identifier of an identity's file in the folder of `selector`, or at the root where that is nil.
+    public init(label: String, in selector: Selector?) {
+        self = selector.map { .member($0, label: label) } ?? .identity(label: label)
+    }
+
     /// A SHA-256 in upper-case hexadecimal, as labels are.
     private static func label(_ text: Substring) -> String? {
         let isLabel =

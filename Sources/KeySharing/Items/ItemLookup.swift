@@ -5,39 +5,36 @@
 public enum ItemLookup {
     /// The one item of a container, or of several, that `name` names; nil where none does.
     ///
-    /// - Throws: `ItemLookupError` `.ambiguousName` where several items have that file name.
-    public static func match(_ name: String, in items: [Item]) throws(ItemLookupError) -> Item? {
+    /// - Throws: `RequestError` `.ambiguousName` where several items have that file name.
+    public static func match(_ name: String, in items: [Item]) throws(RequestError) -> Item? {
         if let exact = items.first(where: { $0.identifier == name }) { return exact }
         let matches = items.filter { $0.filename == name }
         guard matches.count < 2 else {
-            throw ItemLookupError(.ambiguousName, name, matches.map(\.identifier))
+            throw RequestError(.ambiguousName, name, candidates: matches.map(\.identifier))
         }
         return matches.first
     }
-}
 
-/// Why a name names no one item; equal by code.
-public struct ItemLookupError: Error, Equatable, Sendable {
-    /// What is wrong with the name.
-    public enum Code: String, Sendable, Hashable {
-        case noSuchItem = "no-such-item"
-        /// Several items have this file name.
-        case ambiguousName = "ambiguous-name"
-    }
-
-    public let code: Code
-    /// What was looked for.
-    public let name: String
-    /// The identifiers it could mean.
-    public let candidates: [String]
-
-    public init(_ code: Code, _ name: String, _ candidates: [String] = []) {
-        self.code = code
-        self.name = name
-        self.candidates = candidates
-    }
-
-    public static func == (left: ItemLookupError, right: ItemLookupError) -> Bool {
-        left.code == right.code
+    /// The item that `name` names among everything a provider lists: by identifier, else by file name at the root,
+    /// else by file name in the folders (docs/rules.md R7.18).
+    ///
+    /// - Parameters:
+    ///   - item: the item of an identifier; nil where the provider has none.
+    ///   - items: the items of the container with the identifier given.
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; what `item` and `items` throw.
+    public static func find(
+        _ name: String, item: (ItemIdentifier) async throws -> Item?,
+        items: (_ container: String) async throws -> [Item]
+    ) async throws -> Item {
+        if let identifier = ItemIdentifier(name) {
+            guard let found = try await item(identifier) else { throw RequestError(.noSuchItem, name) }
+            return found
+        }
+        let root = try await items(Item.root)
+        if let found = try match(name, in: root) { return found }
+        var contents: [Item] = []
+        for folder in root where folder.kind == .folder { contents += try await items(folder.identifier) }
+        guard let found = try match(name, in: contents) else { throw RequestError(.noSuchItem, name) }
+        return found
     }
 }

@@ -18,14 +18,16 @@ public struct UniformTypeRegistry: Sendable {
 
     /// Reads property lists that hold `UTExportedTypeDeclarations`.
     ///
-    /// - Throws: `UniformTypeError` with `.malformedDeclarations` for a list that is none, lacks an identifier,
-    ///   or declares one twice.
-    public init(propertyLists: [[UInt8]]) throws(UniformTypeError) {
+    /// - Throws: `RequestError` `.malformedDeclarations` for a list that is none, lacks an identifier, or declares
+    ///   one twice.
+    public init(propertyLists: [[UInt8]]) throws(RequestError) {
         var types: [String: UniformType] = [:]
         for list in propertyLists {
             for type in try Self.declarations(in: list) {
                 guard types.updateValue(type, forKey: type.identifier) == nil else {
-                    throw UniformTypeError(.malformedDeclarations, "\(type.identifier) is declared twice")
+                    throw RequestError(
+                        .malformedDeclarations, type.identifier,
+                        detail: "\(type.identifier) is declared twice")
                 }
             }
         }
@@ -55,16 +57,15 @@ public struct UniformTypeRegistry: Sendable {
 
     /// The declared type of this identifier.
     ///
-    /// - Throws: `UniformTypeError`: `.deprecated` for a spelling with `_` of a declared identifier,
-    ///   `.unknown` for everything else that is not declared.
-    public func type(_ identifier: String) throws(UniformTypeError) -> UniformType {
+    /// - Throws: `RequestError`: `.deprecatedSpelling` for a spelling with `_` of a declared identifier,
+    ///   `.undeclaredType` for everything else that is not declared.
+    public func type(_ identifier: String) throws(RequestError) -> UniformType {
         if let type = types[identifier] { return type }
         let modern = identifier.replacingOccurrences(of: "_", with: "-")
         if modern != identifier, types[modern] != nil {
-            throw UniformTypeError(
-                .deprecated(use: modern), "the uniform type \(identifier) is deprecated; use \(modern)")
+            throw RequestError(.deprecatedSpelling(use: modern), identifier, candidates: [modern])
         }
-        throw UniformTypeError(.unknown, "\(identifier) is no declared uniform type")
+        throw RequestError(.undeclaredType, identifier)
     }
 
     /// Whether something of type `identifier` is also of type `other`. Undeclared identifiers conform to
@@ -73,12 +74,13 @@ public struct UniformTypeRegistry: Sendable {
         closure[identifier]?.contains(other) ?? false
     }
 
-    private static func declarations(in list: [UInt8]) throws(UniformTypeError) -> [UniformType] {
+    private static func declarations(in list: [UInt8]) throws(RequestError) -> [UniformType] {
         let file: DeclarationFile
         do {
             file = try PropertyListDecoder().decode(DeclarationFile.self, from: Data(list))
         } catch {
-            throw UniformTypeError(.malformedDeclarations, "no property list of type declarations: \(error)")
+            throw RequestError(
+                .malformedDeclarations, "", detail: "no property list of type declarations: \(error)")
         }
         return file.declarations.map { declaration in
             UniformType(

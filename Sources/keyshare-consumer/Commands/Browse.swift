@@ -139,7 +139,15 @@ struct Browse: AsyncParsableCommand {
         _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
     ) async throws {
         let item = try await picker.find(name)
-        let preview = try await Preview(item, from: client)
+        let preview: Preview
+        do {
+            preview = try await Preview(item, from: client)
+        } catch let error as RequestError where error.code == .isFolder {
+            let failure = CommandFailure(error)
+            throw CommandFailure(
+                failure.status, code: failure.code, failure.message,
+                hint: "keyshare-consumer browse \u{201C}\(item.identifier)\u{201D} opens it")
+        }
         let failure = preview.files.lazy.compactMap(\.error).first.map { CommandFailure($0) }
         if output.json {
             try console.document(DetailsDocument(item: item, preview: preview, failure: failure))

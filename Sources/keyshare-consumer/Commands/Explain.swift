@@ -44,7 +44,7 @@ struct Explain: AsyncParsableCommand {
                 $0.identifier == item || $0.item?.filename == item || $0.item == nil
             }
             guard decisions.contains(where: { $0.item != nil }) || !problems.isEmpty else {
-                throw ItemLookupError(.noSuchItem, item)
+                throw RequestError(.noSuchItem, item)
             }
         }
         let failure = problems.first.map { CommandFailure($0) }

@@ -240,3 +240,13 @@ struct Requirement: CustomStringConvertible {
         }
     }
 }
+
+extension ZipContents.Skipped.Reason {
+    /// Why an entry is not looked into, as a phrase.
+    fileprivate var words: String {
+        switch self {
+        case .folder: "a folder"
+        case .macOSAttributes: "attributes that macOS keeps of another entry"
+        }
+    }
+}

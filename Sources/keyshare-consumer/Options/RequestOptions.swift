@@ -17,7 +17,7 @@ struct RequestOptions: ParsableArguments {
 
     /// What is asked for.
     ///
-    /// - Throws: `TypeRequestError`.
+    /// - Throws: `RequestError` for a type that cannot be asked for.
     func request() throws -> TypeRequest {
         try TypeRequest(uti, mechanism: mechanism)
     }

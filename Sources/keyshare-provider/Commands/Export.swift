@@ -35,7 +35,7 @@ struct Export: AsyncParsableCommand {
         let snapshot = try Catalogue(store, root: .all).snapshot()
         let now = seeding.date(clock)
         let listing = Listing(snapshot, now: now)
-        let found = try listing.find(item)
+        let found = try await listing.find(item)
         guard let identifier = ItemIdentifier(found.identifier) else {
             throw CommandFailure(
                 .unexpected, "the item \u{201C}\(found.identifier)\u{201D} has no identifier")
