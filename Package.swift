@@ -63,7 +63,7 @@ let package = Package(
         .target(
             name: "KeyShareWire",
             dependencies: [
-                "KeySharing", "SecretMemory",
+                "Diagnostics", "KeySharing", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .target(
@@ -104,7 +104,7 @@ let package = Package(
             name: "KeyShareConsumer",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "KeySharing", "OpenSSL", "SecretMemory", "ZipBundles",
+                "KeySharing", "LocalSockets", "OpenSSL", "SecretMemory", "ZipBundles",
             ]),
 
         // What stands on them: test material, and every channel between two apps.
@@ -163,8 +163,8 @@ let package = Package(
             name: "keyshare-consumer",
             dependencies: [
                 "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyShareConsumer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
-                "SecretMemory", "ZipBundles",
+                "KeyShareConsumer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL",
+                "PKCS12Compatibility", "SecretMemory", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
@@ -232,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "KeyShareClientTests",
             dependencies: [
-                "KeyShareClient", "KeyShareWire", "KeySharing", "SecretMemory", "TestSupport",
+                "KeyShareClient", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
@@ -254,8 +254,8 @@ let package = Package(
             name: "KeyShareConsumerTests",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
-                "ZipBundles", .product(name: "Logging", package: "swift-log"),
+                "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "SecretMemory",
+                "TestSupport", "ZipBundles", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "TestCredentialsTests",

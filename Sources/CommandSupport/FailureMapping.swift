@@ -2,8 +2,6 @@ internal import Diagnostics
 package import KeyShareConsumer
 package import ZipBundles
 package import LocalSockets
-package import KeyShareClient
-internal import KeyShareServer
 package import KeyShareWire
 package import SharingChannels
 package import DeviceSimulation
@@ -195,30 +193,12 @@ extension ProviderFailure: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
         case .notAvailable:
-            CommandFailure(.noSuchItem, message, hint: "browse and list show what there is")
-        case .refused: CommandFailure(.refused, message)
-        case .mixedMechanisms, .usage: CommandFailure(.usage, message)
-        case .malformed, .unsupportedVersion, .unknownRequest, .serviceFailed, .serverBusy, .internalError:
-            CommandFailure(.providerUnavailable, "the provider says: \(message)")
-        }
-    }
-}
-
-extension ConnectionError: CommandReportable {
-    package var commandFailure: CommandFailure {
-        switch code {
-        case .notRunning:
-            CommandFailure(
-                .providerUnavailable, code: "provider-not-running", reason,
-                hint: "start it with: keyshare-provider serve")
-        case .provider: (failure ?? ProviderFailure(.internalError, reason)).commandFailure
-        case .contentTooLarge: CommandFailure(.refused, code: "too-large", reason)
-        case .pathTooLong:
-            CommandFailure(
-                .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
-            )
-        case .wrongOwner, .unsupportedVersion, .closed, .timedOut, .malformedReply, .system:
-            CommandFailure(.providerUnavailable, reason)
+            CommandFailure(.noSuchItem, reason, hint: "browse and list show what there is")
+        case .refused: CommandFailure(.refused, reason)
+        case .mixedMechanisms, .usage: CommandFailure(.usage, reason)
+        case .unsupportedVersion: CommandFailure(.providerUnavailable, reason)
+        case .malformed, .unknownRequest, .serviceFailed, .serverBusy, .internalError:
+            CommandFailure(.providerUnavailable, "the provider says: \(reason)")
         }
     }
 }
@@ -244,6 +224,13 @@ extension SocketError: CommandReportable {
                 .cannotCreate, code: "address-in-use", reason, hint: "name another port, or 0 for any")
         case .alreadyRan: CommandFailure(.unexpected, reason)
         case .system: CommandFailure(.inputOutput, reason)
+        case .notRunning:
+            CommandFailure(
+                .providerUnavailable, code: "provider-not-running", reason,
+                hint: "start it with: keyshare-provider serve")
+        case .contentTooLarge: CommandFailure(.refused, code: "too-large", reason)
+        case .wrongOwner, .closed, .timedOut, .malformedReply, .cannotConnect:
+            CommandFailure(.providerUnavailable, reason)
         }
     }
 }

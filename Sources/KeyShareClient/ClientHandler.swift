@@ -1,58 +1,63 @@
 internal import KeyShareWire
-internal import LocalSockets
 internal import KeySharing
+internal import LocalSockets
 internal import NIOCore
 
-/// A consumer's end of the wire: checks who serves, sends requests, and gives each reply to its request.
+/// The channel handler of a consumer's connection: it checks who serves, sends requests, and matches each reply to
+/// its request.
 ///
 /// Everything here runs on the channel's event loop.
 final class ClientHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
-    typealias Answer = Result<ProviderReply, ConnectionError>
 
-    private struct Waiting {
-        var promise: EventLoopPromise<Answer>
+    private struct PendingRequest {
+        var promise: EventLoopPromise<ProviderReply>
         var timeout: Scheduled<Void>
     }
 
     private let acceptsServer: @Sendable (PeerIdentity) -> Bool
     private var context: ChannelHandlerContext?
-    private var waiting: [UInt32: Waiting] = [:]
-    /// Requests that have timed out, and may be answered yet.
-    private var late: Set<UInt32> = []
+    private var pending: [UInt32: PendingRequest] = [:]
+    /// The ids of requests that timed out. Their replies may still come, so these ids are not used again before.
+    private var timedOut: Set<UInt32> = []
     private var lastID = Wire.noRequest
     private var received = ByteBuffer()
-    /// Why nothing can be asked any more.
-    private var end: ConnectionError?
+    /// Why the connection is over; nil while requests can be sent.
+    private var end: (any Error)?
 
     init(acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool) {
         self.acceptsServer = acceptsServer
     }
 
-    /// Sends a request; the promise gets its reply, or why there is none. The promise always succeeds.
-    func ask(_ request: ProviderRequest, within timeout: TimeAmount, _ promise: EventLoopPromise<Answer>) {
+    /// Sends a request and completes `promise` with its reply.
+    ///
+    /// The promise fails with the provider's `ProviderFailure`, with `refused` where the request does not fit a
+    /// frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
+    func send(
+        _ request: ProviderRequest, within timeout: TimeAmount, _ promise: EventLoopPromise<ProviderReply>
+    ) {
         guard let context, end == nil else {
-            promise.succeed(.failure(end ?? ConnectionError(.closed, "the connection is closed")))
+            promise.fail(end ?? SocketError(.closed, "the connection is closed"))
             return
         }
         repeat {
             lastID &+= 1
-        } while lastID == Wire.noRequest || waiting[lastID] != nil || late.contains(lastID)
+        } while lastID == Wire.noRequest || pending[lastID] != nil || timedOut.contains(lastID)
         let id = lastID
         var frame = ByteBuffer()
         do throws(ProviderFailure) {
             try request.encode(id: id, into: &frame)
         } catch {
-            promise.succeed(.failure(ConnectionError(error)))
+            promise.fail(error)
             return
         }
         let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [self] in
-            late.insert(id)
-            waiting.removeValue(forKey: id)?.promise.succeed(
-                .failure(ConnectionError(.timedOut, "the provider did not answer in time")))
+            timedOut.insert(id)
+            pending.removeValue(forKey: id)?.promise.fail(
+                SocketError(.timedOut, "the provider did not answer in time"))
         }
-        waiting[id] = Waiting(promise: promise, timeout: deadline)
+        pending[id] = PendingRequest(promise: promise, timeout: deadline)
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
     }
 
@@ -60,15 +65,16 @@ final class ClientHandler: ChannelInboundHandler {
         self.context = context
     }
 
+    /// Asks the kernel who serves before a byte is sent (docs/rules.md R6.13).
     func channelActive(context: ChannelHandlerContext) {
         let server = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { descriptor in
             PeerIdentity(descriptor: descriptor)
         }
-        // Before a byte is sent: even the hello is nothing for another user's program.
+        // Even the hello tells another user's program something, so it is not sent.
         guard let server = server ?? nil, acceptsServer(server) else {
-            finish(ConnectionError(.wrongOwner, "the socket is served by another user"))
+            finish(SocketError(.wrongOwner, "the socket is served by another user"))
             return
         }
         context.fireChannelActive()
@@ -87,7 +93,7 @@ final class ClientHandler: ChannelInboundHandler {
                 try take(frame)
             }
         } catch {
-            finish(ConnectionError(.malformedReply, error.message))
+            finish(SocketError(.malformedReply, error.reason))
         }
         if received.readableBytes == 0 {
             received = ByteBuffer()
@@ -95,43 +101,51 @@ final class ClientHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(ConnectionError(.closed, "the provider closed the connection"))
+        finish(SocketError(.closed, "the provider closed the connection"))
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(ConnectionError(.closed, "the connection broke: \(error)"))
+        finish(SocketError(.closed, "the connection broke: \(error)"))
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        finish(ConnectionError(.closed, "the connection is closed"))
+        finish(SocketError(.closed, "the connection is closed"))
         self.context = nil
     }
 
+    /// Completes the request that `frame` answers.
+    ///
+    /// - Throws: `malformed` for a frame that is no reply, or a reply to no request.
     private func take(_ frame: Frame) throws(ProviderFailure) {
         let reply = try ProviderReply(frame)
         if case .password = reply {
-            // The reply has its own copy, which wipes itself.
+            // The reply holds a copy that wipes itself; the frame's bytes are wiped here.
             frame.body.overwrite()
         }
-        if let answered = waiting.removeValue(forKey: frame.requestID) {
+        if let answered = pending.removeValue(forKey: frame.requestID) {
             answered.timeout.cancel()
-            answered.promise.succeed(.success(reply))
+            if case .failure(let failure) = reply {
+                answered.promise.fail(failure)
+            } else {
+                answered.promise.succeed(reply)
+            }
         } else if frame.requestID == Wire.noRequest, case .failure(let failure) = reply {
-            finish(ConnectionError(failure))
-        } else if late.remove(frame.requestID) == nil {
+            finish(failure)
+        } else if timedOut.remove(frame.requestID) == nil {
             throw ProviderFailure(.malformed, "the provider answered what it was not asked")
         }
     }
 
-    /// Ends everything for one reason, the first one given.
-    private func finish(_ reason: ConnectionError) {
-        end = end ?? reason
-        let unanswered = waiting.values
-        waiting = [:]
+    /// Fails every pending request, closes the channel, and keeps the first reason for requests to come.
+    private func finish(_ reason: any Error) {
+        let first = end ?? reason
+        end = first
+        let unanswered = pending.values
+        pending = [:]
         for request in unanswered {
             request.timeout.cancel()
-            request.promise.succeed(.failure(end ?? reason))
+            request.promise.fail(first)
         }
         context?.close(promise: nil)
     }

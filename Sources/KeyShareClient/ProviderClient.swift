@@ -1,27 +1,49 @@
-package import KeyShareWire
-package import LocalSockets
-package import SecretMemory
 internal import Glibc
+package import KeyShareWire
 package import KeySharing
+package import LocalSockets
 internal import NIOCore
 internal import NIOPosix
+package import SecretMemory
 
 /// A consumer's connection to a provider.
 ///
-/// Requests may be made from several tasks at once; each reply finds its request. Grants belong to the
-/// connection and end with it. Call `close()` when done; a client that is merely dropped closes too, later.
+/// Requests may be sent from several tasks at once; each call returns the reply to its own request. Grants belong to
+/// the connection and end with it. Call `close()` when done; a client that is only released closes later.
+///
+/// Every request throws `ProviderFailure` where the provider answers with a failure, and `SocketError` where the
+/// connection or the answer is at fault: `closed`, `timedOut`, `malformedReply`.
+///
+/// ```swift
+/// let client = try await ProviderClient.connect(path: socket, clientName: "example")
+/// let items = try await client.items(in: Item.root)
+/// await client.close()
+/// ```
 package final class ProviderClient: Sendable {
-    /// What the provider said to the hello.
+    /// How long a consumer waits, and how much it accepts.
+    package struct Limits: Sendable {
+        /// The time for the connection and for the answer to the hello, each.
+        package var hello: Duration = .seconds(30)
+        /// The time for any other answer. It is long because the provider may have to make the file first.
+        package var reply: Duration = .seconds(60)
+        /// The most bytes of one item's content: the largest archive that `ZipBundles` permits, and a margin.
+        package var contentSize = 65 << 20
+
+        /// Makes the limits of a consumer in everyday use.
+        package init() {}
+    }
+
+    /// The provider's answer to the hello.
     package let welcome: Welcome
 
     private let channel: any Channel
     private let handler: NIOLoopBound<ClientHandler>
     private let group: MultiThreadedEventLoopGroup
-    private let limits: ClientLimits
+    private let limits: Limits
 
     private init(
         welcome: Welcome, channel: any Channel, handler: NIOLoopBound<ClientHandler>,
-        group: MultiThreadedEventLoopGroup, limits: ClientLimits
+        group: MultiThreadedEventLoopGroup, limits: Limits
     ) {
         self.welcome = welcome
         self.channel = channel
@@ -30,44 +52,43 @@ package final class ProviderClient: Sendable {
         self.limits = limits
     }
 
-    /// Only here, where nobody can ask any more: a loop that is gone would leave a request without an end.
+    /// Ends the event loop. `close()` does not: a request that were sent behind it would never complete.
     deinit {
         group.shutdownGracefully { _ in }
     }
 
-    /// Connects, makes sure of who serves, and says hello.
+    /// Connects to a provider, checks who serves, and says hello.
     ///
     /// - Parameters:
-    ///   - path: The provider's socket.
-    ///   - clientName: What the provider's log will call this consumer.
-    ///   - services: The services that will be used.
-    ///   - limits: How long to wait, how much to take.
+    ///   - path: The path of the provider's socket.
+    ///   - clientName: The name of this consumer in the provider's log.
+    ///   - services: The names of the services that will be used.
+    ///   - limits: How long to wait and how much to accept.
     ///   - versions: The versions of the protocol to offer.
-    ///   - acceptsServer: Who may serve, by the kernel's word; asked before a byte is sent.
-    /// - Returns: The client, ready for requests.
-    /// - Throws: `notRunning`, `wrongOwner`, `unsupportedVersion`, `timedOut`, `pathTooLong`, and what else
-    ///   a connection may meet.
+    ///   - acceptsServer: Tells whether this user may serve. The kernel names the user (docs/rules.md R6.13); the
+    ///     check comes before a byte is sent.
+    /// - Returns: A client that is ready for requests.
+    /// - Throws: `SocketError`: `pathTooLong`, `notRunning`, `wrongOwner`, `timedOut`, `cannotConnect`, `closed`,
+    ///   `malformedReply`. `ProviderFailure`: `unsupportedVersion`, `serverBusy`.
     package static func connect(
         path: String, clientName: String, services: [String] = [PasswordService.name],
-        limits: ClientLimits = ClientLimits(), versions: ClosedRange<UInt16> = Wire.versions,
+        limits: Limits = Limits(), versions: ClosedRange<UInt16> = Wire.versions,
         acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser
-    ) async throws(ConnectionError) -> ProviderClient {
-        guard SocketPath.isUsable(path) else {
-            throw ConnectionError(
-                .pathTooLong,
-                "the socket's path has \(path.utf8.count) bytes, and an address holds \(SocketPath.maximumLength)"
-            )
-        }
-        // A thread of its own: the shared group would start one for every processor first.
+    ) async throws -> ProviderClient {
+        try SocketPath.check(path)
+        // A group of one thread: the shared group would first start a thread for every processor.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        do throws(ConnectionError) {
+        do {
             let (channel, handler) = try await open(path, limits, acceptsServer, on: group)
             let hello = Hello(
                 minimumVersion: versions.lowerBound, maximumVersion: versions.upperBound,
                 clientName: clientName, services: services)
-            let reply = try await ask(.hello(hello), within: limits.hello, handler)
-            guard case .welcome(let welcome) = reply, versions.contains(welcome.version) else {
-                throw unexpected(reply)
+            guard case .welcome(let welcome) = try await ask(.hello(hello), within: limits.hello, handler)
+            else { throw mismatch }
+            guard versions.contains(welcome.version) else {
+                throw SocketError(
+                    .malformedReply,
+                    "the provider chose version \(welcome.version), which was not offered")
             }
             return ProviderClient(
                 welcome: welcome, channel: channel, handler: handler, group: group, limits: limits)
@@ -77,7 +98,7 @@ package final class ProviderClient: Sendable {
         }
     }
 
-    /// Closes the connection, which ends every grant. Calling it twice does no harm.
+    /// Closes the connection, which ends all its grants. A second call has no effect.
     package func close() async {
         try? await channel.close().get()
     }
@@ -85,26 +106,27 @@ package final class ProviderClient: Sendable {
 
 // MARK: - Requests
 
-// Every one of them throws `provider` with the provider's failure, `closed` and `timedOut`.
 extension ProviderClient {
-    /// A page of a container's items.
+    /// Requests one page of a container's items.
     ///
     /// - Parameters:
     ///   - container: The container's identifier.
-    ///   - cursor: What the page before gave as `nextCursor`; nil for the first.
-    ///   - limit: The most items to send; 0 leaves it to the provider. There may be fewer.
+    ///   - cursor: The `nextCursor` of the page before; nil for the first page.
+    ///   - limit: The most items to send, or 0 to leave the number to the provider. There may be fewer.
     /// - Returns: The page.
-    /// - Throws: `provider` with `notAvailable` where there is no such container.
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
     package func page(
         of container: String, after cursor: String? = nil, limit: UInt16 = 0
-    ) async throws(ConnectionError) -> ItemPage {
+    ) async throws -> ItemPage {
         let request = ProviderRequest.enumerate(container: container, cursor: cursor, limit: limit)
-        guard case .page(let page) = try await ask(request) else { throw Self.unfitting }
+        guard case .page(let page) = try await ask(request) else { throw Self.mismatch }
         return page
     }
 
-    /// All items of a container, page after page.
-    package func items(in container: String) async throws(ConnectionError) -> [Item] {
+    /// Requests all items of a container, page after page.
+    ///
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
+    package func items(in container: String) async throws -> [Item] {
         var items: [Item] = []
         var cursor: String?
         repeat {
@@ -115,115 +137,138 @@ extension ProviderClient {
         return items
     }
 
-    /// One item.
-    package func item(_ identifier: String) async throws(ConnectionError) -> Item {
+    /// Requests the description of one item.
+    ///
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such item; `SocketError`.
+    package func item(_ identifier: String) async throws -> Item {
         guard case .item(let item) = try await ask(.item(identifier: identifier)) else {
-            throw Self.unfitting
+            throw Self.mismatch
         }
         return item
     }
 
-    /// The names of an item's services.
-    package func services(for identifier: String) async throws(ConnectionError) -> [String] {
+    /// Requests the names of an item's services.
+    ///
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such item; `SocketError`.
+    package func services(for identifier: String) async throws -> [String] {
         guard case .services(let names) = try await ask(.services(identifier: identifier)) else {
-            throw Self.unfitting
+            throw Self.mismatch
         }
         return names
     }
 
-    /// Picks an item: it is granted to this connection from here to `stopAccessing` or the end.
+    /// Picks an item: the provider grants it to this connection until `stopAccessing` or the end of the connection
+    /// (docs/rules.md R6.7).
     ///
-    /// - Returns: The size of its content in bytes, where it is known.
+    /// - Returns: The size of the item's content in bytes; nil where the provider does not know it yet.
+    /// - Throws: `ProviderFailure`: `notAvailable` where there is no such item, `refused` where the connection holds
+    ///   too many; `SocketError`.
     @discardableResult
-    package func startAccessing(_ identifier: String) async throws(ConnectionError) -> Int? {
+    package func startAccessing(_ identifier: String) async throws -> Int? {
         guard case .granted(let size) = try await ask(.startAccessing(identifier: identifier)) else {
-            throw Self.unfitting
+            throw Self.mismatch
         }
         return size
     }
 
-    /// A stretch of a granted item's content.
+    /// Reads a part of a granted item's content.
     ///
     /// - Parameters:
-    ///   - identifier: The item.
-    ///   - offset: Where it starts, in bytes; past the end it is empty.
-    ///   - length: 1 to `Wire.chunkLimit` bytes.
-    /// - Returns: The stretch, and the size of the whole.
-    /// - Throws: `provider` with `notAvailable` where the item is not granted.
+    ///   - identifier: The item's identifier.
+    ///   - offset: Where the part starts, in bytes; a part past the end is empty.
+    ///   - length: The part's length, 1 to `Wire.chunkLimit` bytes.
+    /// - Returns: The bytes, and the size of the whole content.
+    /// - Throws: `ProviderFailure`: `notAvailable` where the item is not granted, and the failures of making the
+    ///   content; `SocketError`.
     package func read(
         _ identifier: String, at offset: Int, length: Int = Wire.chunkLimit
-    ) async throws(ConnectionError) -> ContentChunk {
+    ) async throws -> ContentChunk {
         let request = ProviderRequest.read(
             identifier: identifier, offset: UInt64(clamping: offset), length: UInt32(clamping: length))
-        guard case .chunk(let chunk) = try await ask(request) else { throw Self.unfitting }
+        guard case .chunk(let chunk) = try await ask(request) else { throw Self.mismatch }
         return chunk
     }
 
-    /// The whole content of a granted item.
+    /// Reads the whole content of a granted item.
     ///
-    /// - Throws: `contentTooLarge` past `ClientLimits.contentSize`, `malformedReply` where the chunks do not
-    ///   make up one content.
-    package func readAll(_ identifier: String) async throws(ConnectionError) -> [UInt8] {
+    /// - Throws: `SocketError`: `contentTooLarge` past `Limits.contentSize`, `malformedReply` where the chunks do not
+    ///   make up one content; what `read` throws.
+    package func readAll(_ identifier: String) async throws -> [UInt8] {
         var content: [UInt8] = []
         while true {
             let chunk = try await read(identifier, at: content.count)
             guard chunk.total <= limits.contentSize else {
-                throw ConnectionError(
+                throw SocketError(
                     .contentTooLarge, "the content has \(chunk.total) bytes, over \(limits.contentSize)")
             }
-            // What was asked for or the rest: by smaller pieces a provider could keep its consumer for ever.
+            // A chunk has the requested length or the rest. A provider that sent smaller ones could keep its
+            // consumer busy for ever.
             guard chunk.bytes.count == min(Wire.chunkLimit, chunk.total - content.count) else {
-                throw ConnectionError(.malformedReply, "the content was cut short")
+                throw SocketError(.malformedReply, "the content was cut short")
             }
             content += chunk.bytes
             if content.count == chunk.total { return content }
         }
     }
 
-    /// The password of a granted item, from the service of this name.
+    /// Fetches the password of a granted item from the service named `service` (docs/rules.md R6.1, R6.8).
+    ///
+    /// - Throws: `ProviderFailure`: `notAvailable` where the item is not granted or the service has another name,
+    ///   `mixedMechanisms` for a legacy export, `refused` while the device keeps the password closed; `SocketError`.
     package func fetchPassword(
         for identifier: String, service: String = PasswordService.name
-    ) async throws(ConnectionError) -> SecretBytes {
+    ) async throws -> SecretBytes {
         let request = ProviderRequest.fetchPassword(service: service, identifier: identifier)
-        guard case .password(let password) = try await ask(request) else { throw Self.unfitting }
+        guard case .password(let password) = try await ask(request) else { throw Self.mismatch }
         return password
     }
 
-    /// Ends the grant of an item; of one that was not granted too.
-    package func stopAccessing(_ identifier: String) async throws(ConnectionError) {
+    /// Ends the grant of an item. It succeeds for an item that was not granted, too.
+    ///
+    /// - Throws: `SocketError`.
+    package func stopAccessing(_ identifier: String) async throws {
         guard case .stopped = try await ask(.stopAccessing(identifier: identifier)) else {
-            throw Self.unfitting
+            throw Self.mismatch
         }
     }
 
-    /// Legacy: all rows for these types.
-    package func present(_ types: [String]) async throws(ConnectionError) -> [Item] {
+    /// Requests all rows of the legacy list for `types`, which the provider filters (docs/rules.md R4).
+    ///
+    /// - Throws: `ProviderFailure`: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism;
+    ///   `SocketError`.
+    package func present(_ types: [String]) async throws -> [Item] {
         var rows: [Item] = []
         var cursor: String?
         repeat {
             let request = ProviderRequest.present(types: types, cursor: cursor, limit: 0)
-            guard case .rows(let page) = try await ask(request) else { throw Self.unfitting }
+            guard case .rows(let page) = try await ask(request) else { throw Self.mismatch }
             rows += page.items
             cursor = try Self.advance(from: cursor, to: page.nextCursor, isEmpty: page.items.isEmpty)
         } while cursor != nil
         return rows
     }
 
-    /// Legacy: makes the export of a row that `present` gave for these types; it is granted already.
-    package func choose(_ row: String, types: [String]) async throws(ConnectionError) -> Item {
+    /// Has the provider export a row that `present` listed for `types` (docs/rules.md R4.10).
+    ///
+    /// - Returns: The export, which is granted to this connection already.
+    /// - Throws: `ProviderFailure`: `notAvailable` where there is no such row, and the failures of `present`;
+    ///   `SocketError`.
+    package func choose(_ row: String, types: [String]) async throws -> Item {
         guard case .chosen(let item) = try await ask(.choose(row: row, types: types)) else {
-            throw Self.unfitting
+            throw Self.mismatch
         }
         return item
     }
 
-    /// The facts of all identities that decide where they are listed.
-    package func identityFacts() async throws(ConnectionError) -> [IdentitySummary] {
+    /// Requests the facts about every identity that decide where it is listed.
+    ///
+    /// - Throws: `ProviderFailure`, `SocketError`.
+    package func identityFacts() async throws -> [IdentitySummary] {
         var facts: [IdentitySummary] = []
         var cursor: String?
         repeat {
             guard case .facts(let page) = try await ask(.describe(cursor: cursor, limit: 0)) else {
-                throw Self.unfitting
+                throw Self.mismatch
             }
             facts += page.facts
             cursor = try Self.advance(from: cursor, to: page.nextCursor, isEmpty: page.facts.isEmpty)
@@ -232,35 +277,26 @@ extension ProviderClient {
     }
 }
 
-// MARK: - Asking
+// MARK: - Sending
 
 extension ProviderClient {
-    private func ask(_ request: ProviderRequest) async throws(ConnectionError) -> ProviderReply {
+    private func ask(_ request: ProviderRequest) async throws -> ProviderReply {
         try await Self.ask(request, within: limits.reply, handler)
     }
 
-    /// The reply to a request; a failure is thrown.
     private static func ask(
         _ request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
-    ) async throws(ConnectionError) -> ProviderReply {
+    ) async throws -> ProviderReply {
         let loop = handler.eventLoop
-        let promise = loop.makePromise(of: ClientHandler.Answer.self)
-        loop.execute { handler.value.ask(request, within: TimeAmount(timeout), promise) }
-        let answer: ClientHandler.Answer
-        do {
-            answer = try await promise.futureResult.get()
-        } catch {
-            throw ConnectionError(.closed, "the connection is closed")
-        }
-        let reply = try answer.get()
-        if case .failure(let failure) = reply { throw ConnectionError(failure) }
-        return reply
+        let promise = loop.makePromise(of: ProviderReply.self)
+        loop.execute { handler.value.send(request, within: TimeAmount(timeout), promise) }
+        return try await promise.futureResult.get()
     }
 
     private static func open(
-        _ path: String, _ limits: ClientLimits,
+        _ path: String, _ limits: Limits,
         _ acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool, on group: MultiThreadedEventLoopGroup
-    ) async throws(ConnectionError) -> (any Channel, NIOLoopBound<ClientHandler>) {
+    ) async throws(SocketError) -> (any Channel, NIOLoopBound<ClientHandler>) {
         let loop = group.next()
         do {
             let handler = try await loop.submit {
@@ -277,31 +313,30 @@ extension ProviderClient {
                 .connect(unixDomainSocketPath: path).get()
             return (channel, handler)
         } catch let error as IOError where [ENOENT, ECONNREFUSED, ENOTSOCK].contains(error.errnoCode) {
-            throw ConnectionError(.notRunning, "no provider listens at \(path)")
+            throw SocketError(.notRunning, "no provider listens at \(path)", errno: error.errnoCode)
         } catch ChannelError.connectTimeout {
-            throw ConnectionError(.timedOut, "the provider does not accept the connection")
+            throw SocketError(.timedOut, "the provider does not accept the connection")
         } catch {
-            throw ConnectionError(.system, "\(path) cannot be connected to: \(error)")
+            throw SocketError(
+                .cannotConnect, "\(path) cannot be connected to: \(error)",
+                errno: (error as? IOError)?.errnoCode)
         }
     }
 
-    private static let unfitting = ConnectionError(
+    /// The error for a reply of another type than the request's.
+    private static let mismatch = SocketError(
         .malformedReply, "the provider's answer does not fit the question")
 
-    private static func unexpected(_ reply: ProviderReply) -> ConnectionError {
-        guard case .welcome(let welcome) = reply else { return unfitting }
-        return ConnectionError(
-            .unsupportedVersion, "the provider chose version \(welcome.version), which was not offered")
-    }
-
-    /// The cursor to go on with. A provider that gives the same one again, or empty pages, would be listed
-    /// for ever.
+    /// Returns the cursor of the next request; nil at the end.
+    ///
+    /// - Throws: `malformedReply` for a cursor that repeats and for an empty page that is not the last: listing such
+    ///   pages would never end.
     private static func advance(
         from cursor: String?, to next: String?, isEmpty: Bool
-    ) throws(ConnectionError) -> String? {
+    ) throws(SocketError) -> String? {
         guard let next else { return nil }
         guard next != cursor, !isEmpty else {
-            throw ConnectionError(.malformedReply, "the provider's pages do not come to an end")
+            throw SocketError(.malformedReply, "the provider's pages do not come to an end")
         }
         return next
     }

@@ -9,7 +9,7 @@ internal import NIOCore
 /// Lives on the server's one event loop, so it needs no lock; never touched from elsewhere.
 final class Connections {
     let service: any ProviderService
-    let limits: ServerLimits
+    let limits: ProviderServer.Limits
     let serverName: String
     let services: [String]
     let fault: ConnectionFault?
@@ -26,7 +26,7 @@ final class Connections {
     private let emptied: EventLoopPromise<Void>
 
     init(
-        service: any ProviderService, limits: ServerLimits, serverName: String, services: [String],
+        service: any ProviderService, limits: ProviderServer.Limits, serverName: String, services: [String],
         fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, entrance: LoopEntrance
     ) {
         self.service = service

@@ -28,12 +28,7 @@ final class Listener: Sendable {
     ///
     /// - Throws: `SocketError`, by the reasons its codes name.
     init(path: String) throws(SocketError) {
-        guard SocketPath.isUsable(path) else {
-            throw SocketError(
-                .pathTooLong,
-                "the socket's path has \(path.utf8.count) bytes, and an address holds \(SocketPath.maximumLength)"
-            )
-        }
+        try SocketPath.check(path)
         try Self.checkFolder(of: path)
         let lock = try Self.lock(Self.lockPath(of: path))
         do throws(SocketError) {

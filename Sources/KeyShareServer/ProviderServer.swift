@@ -1,4 +1,4 @@
-internal import KeyShareWire
+package import KeyShareWire
 package import LocalSockets
 internal import Glibc
 internal import KeySharing
@@ -12,17 +12,51 @@ internal import Synchronization
 ///
 /// The initialiser takes the socket, so that consumers may connect once it has returned; `run()` answers
 /// them until the group shuts down gracefully or the task is cancelled. Then nobody new is accepted, what is
-/// being answered is finished (for at most `ServerLimits.drain`), and the socket leaves the folder.
+/// being answered is finished (for at most `Limits.drain`), and the socket leaves the folder.
 ///
 /// One event loop serves all connections: passwords are answered on it, everything else is asked of the
 /// provider off it. A second loop would only make the two compete for what they share.
 package final class ProviderServer: Service {
-    /// Where the socket is.
+    /// What a server grants its peers: times, counts and sizes. <doc:Protocol> gives the reason for each.
+    package struct Limits: Sendable {
+        /// The time from the accept to the end of the hello.
+        package var hello: Duration = .seconds(2)
+        /// The time from the first byte of a frame to its last.
+        package var frame: Duration = .seconds(5)
+        /// The time that a connection may stay without an outstanding request.
+        package var idle: Duration = .seconds(60)
+        /// The time that replies may wait for a peer that does not read.
+        package var stalled: Duration = .seconds(5)
+        /// The time that a stopping server gives to outstanding requests.
+        package var drain: Duration = .seconds(5)
+
+        /// The number of connections; the process's descriptor limit may lower it.
+        package var connections = 4_096
+        /// The number of connections of one process.
+        package var connectionsPerPeer = 1_024
+        /// The number of requests of one connection that are outstanding. Beyond it, nothing more is read.
+        package var outstandingRequests = 16
+        /// The bytes of one connection that wait to be sent. Beyond it, nothing more is read or answered.
+        package var unsentBytes = 65_536
+        /// The number of items that one connection may use at a time.
+        package var grants = 64
+        /// The bytes of content that are kept for the reads of one connection.
+        package var snapshotBytes = 128 << 20
+        /// The bytes of content that are kept for all connections.
+        package var totalSnapshotBytes = 512 << 20
+        /// The number of items in one page; fewer where they do not fit a frame.
+        package var pageItems = 256
+
+        /// Makes the limits of a provider in everyday use.
+        package init() {}
+    }
+
+    /// The path of the socket.
     package var path: String { listener.path }
 
     private let listener: Listener
     private let service: any ProviderService
-    private let limits: ServerLimits
+    private let limits: Limits
     private let serverName: String
     private let services: [String]
     private let fault: ConnectionFault?
@@ -47,7 +81,7 @@ package final class ProviderServer: Service {
     /// - Throws: `SocketError` where the socket cannot be had.
     package init(
         path: String, inherited: CInt? = nil, service: any ProviderService,
-        limits: ServerLimits = ServerLimits(),
+        limits: Limits = Limits(),
         serverName: String = "keyshare-provider", services: [String] = [PasswordService.name],
         fault: ConnectionFault? = nil,
         acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser, logger: Logger
@@ -164,7 +198,7 @@ package final class ProviderServer: Service {
 
     /// The limits, with no more connections than the process has descriptors for: some are left for the
     /// files of the provider's work.
-    private var effectiveLimits: ServerLimits {
+    private var effectiveLimits: Limits {
         var limits = limits
         var descriptors = rlimit()
         if unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors) == 0 {
@@ -173,4 +207,12 @@ package final class ProviderServer: Service {
         }
         return limits
     }
+}
+
+/// Something that a server does wrong on purpose, so that consumers can be tested against it.
+package enum ConnectionFault: Sendable, Hashable {
+    /// The server speaks these versions of the protocol and no other.
+    case versions(ClosedRange<UInt16>)
+    /// The server ends the connection in the middle of a reply of this type.
+    case cut(Wire.MessageType)
 }

@@ -50,7 +50,7 @@ package struct Session: Sendable {
         var isRevoked = false
     }
 
-    let limits: ServerLimits
+    let limits: ProviderServer.Limits
     let serverName: String
     let services: [String]
     let versions: ClosedRange<UInt16>
@@ -83,7 +83,7 @@ package struct Session: Sendable {
     ///   - versions: The versions of the protocol that are spoken.
     ///   - now: The time of the accept.
     package init(
-        limits: ServerLimits, serverName: String, services: [String],
+        limits: ProviderServer.Limits, serverName: String, services: [String],
         versions: ClosedRange<UInt16> = Wire.versions, at now: NIODeadline
     ) {
         self.limits = limits
@@ -139,7 +139,7 @@ package struct Session: Sendable {
     private struct Times: Sendable {
         let hello, frame, idle, stalled: TimeAmount
 
-        init(_ limits: ServerLimits) {
+        init(_ limits: ProviderServer.Limits) {
             hello = TimeAmount(limits.hello)
             frame = TimeAmount(limits.frame)
             idle = TimeAmount(limits.idle)

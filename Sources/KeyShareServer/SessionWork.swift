@@ -86,7 +86,7 @@ package enum SessionWork: Sendable, Hashable {
         do throws(ProviderFailure) {
             try reply.encode(id: requestID, into: &bytes)
         } catch {
-            throw ProviderFailure(.internalError, "the answer does not fit a frame: \(error.message)")
+            throw ProviderFailure(.internalError, "the answer does not fit a frame: \(error.reason)")
         }
         return .encoded(bytes)
     }

@@ -85,7 +85,7 @@ extension ProviderReply {
             case .facts(let page): try bytes.write(page)
             case .failure(let failure):
                 bytes.writeInteger(failure.code.rawValue)
-                try bytes.writeField(String(failure.message.prefix(512)))
+                try bytes.writeField(String(failure.reason.prefix(512)))
             }
         }
     }

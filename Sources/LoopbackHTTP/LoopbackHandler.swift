@@ -60,17 +60,17 @@ final class LoopbackHandler: ChannelInboundHandler {
     }
 
     private func take(_ context: ChannelHandlerContext) {
-        guard let head, let method = HTTPQuery.Method(rawValue: head.method.rawValue) else {
+        guard let head, let method = HTTPRequest.Method(rawValue: head.method.rawValue) else {
             write(.text(405, "GET, HEAD and POST are answered", mayBeStored: false), context)
             return
         }
         // A proxy's form of the target, with scheme and host, is not for a server like this one.
         let path = head.uri.prefix { $0 != "?" && $0 != "#" }
-        let query = HTTPQuery(
+        let query = HTTPRequest(
             method: method, path: String(path),
             authorization: head.headers.first(name: "Authorization").map { SecretBytes(utf8: $0) },
             body: body)
-        let answer: @Sendable (HTTPQuery) async -> HTTPAnswer
+        let answer: @Sendable (HTTPRequest) async -> HTTPResponse
         switch answering {
         case .atOnce(let give):
             write(give(query), context)
@@ -85,7 +85,7 @@ final class LoopbackHandler: ChannelInboundHandler {
             }
     }
 
-    private func write(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+    private func write(_ answer: HTTPResponse, _ context: ChannelHandlerContext) {
         guard !isAnswered, context.channel.isActive else { return }
         var headers: HTTPHeaders = [
             "Content-Type": answer.contentType, "Content-Length": "\(answer.body.count)",

@@ -26,8 +26,8 @@ package final class LoopbackServer: Service {
 
     /// How queries are answered.
     enum Answering: Sendable {
-        case atOnce(@Sendable (HTTPQuery) -> HTTPAnswer)
-        case later(@Sendable (HTTPQuery) async -> HTTPAnswer)
+        case atOnce(@Sendable (HTTPRequest) -> HTTPResponse)
+        case later(@Sendable (HTTPRequest) async -> HTTPResponse)
     }
 
     /// Where it listens, with the port that the system chose.
@@ -41,7 +41,7 @@ package final class LoopbackServer: Service {
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
-        answer: @escaping @Sendable (HTTPQuery) async -> HTTPAnswer
+        answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
     ) async throws(SocketError) {
         try await self.init(address, limits: limits, logger: logger, answering: .later(answer))
     }
@@ -50,7 +50,7 @@ package final class LoopbackServer: Service {
     /// thread for tasks is taken.
     package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
-        answerAtOnce: @escaping @Sendable (HTTPQuery) -> HTTPAnswer
+        answerAtOnce: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) async throws(SocketError) {
         try await self.init(address, limits: limits, logger: logger, answering: .atOnce(answerAtOnce))
     }

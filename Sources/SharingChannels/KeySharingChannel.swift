@@ -63,8 +63,6 @@ package final class KeySharingChannel: SharingChannel {
             }
             await client.close()
             return try received.get()
-        } catch let error as ConnectionError {
-            throw SharingChannelError(error)
         } catch {
             throw SharingChannelError(error)
         }
@@ -108,12 +106,11 @@ package final class KeySharingChannel: SharingChannel {
     private static func fetchUnpicked(
         _ item: Item, _ client: ProviderClient
     ) async throws -> (bytes: [UInt8], password: SecretBytes) {
-        do throws(ConnectionError) {
+        do {
             let password = try await client.fetchPassword(for: item.identifier)
             return (try await client.readAll(item.identifier), password)
-        } catch {
-            guard error.code == .provider(.notAvailable) else { throw error }
-            throw SharingChannelError(.denied, "the user did not pick \(item.filename)", cause: error)
+        } catch let failure as ProviderFailure where failure.code == .notAvailable {
+            throw SharingChannelError(.denied, "the user did not pick \(item.filename)", cause: failure)
         }
     }
 
@@ -122,11 +119,10 @@ package final class KeySharingChannel: SharingChannel {
     private func connect(as app: App) async throws -> ProviderClient {
         for _ in 0..<3 {
             try serve()
-            do throws(ConnectionError) {
+            do {
                 return try await ProviderClient.connect(
                     path: socket, clientName: app.bundleIdentifier, limits: Self.clientLimits)
-            } catch {
-                guard error.code == .notRunning else { throw error }
+            } catch let error as SocketError where error.code == .notRunning {
                 await stop()
             }
         }
@@ -135,16 +131,16 @@ package final class KeySharingChannel: SharingChannel {
 
     /// Patient ones: those of a provider that many use guard it against peers that hold it up, and a busy
     /// machine must not pass for one.
-    private static var limits: ServerLimits {
-        var limits = ServerLimits()
+    private static var limits: ProviderServer.Limits {
+        var limits = ProviderServer.Limits()
         limits.hello = patience
         limits.frame = patience
         limits.stalled = patience
         return limits
     }
 
-    private static var clientLimits: ClientLimits {
-        var limits = ClientLimits()
+    private static var clientLimits: ProviderClient.Limits {
+        var limits = ProviderClient.Limits()
         limits.hello = patience
         limits.reply = patience
         return limits
@@ -165,19 +161,5 @@ package final class KeySharingChannel: SharingChannel {
                 return
             }
         }
-    }
-}
-
-extension SharingChannelError {
-    /// What a connection's error means for a channel.
-    fileprivate init(_ error: ConnectionError) {
-        let code: Code =
-            switch error.code {
-            case .notRunning, .closed: .notRunning
-            // The provider has no other reason.
-            case .provider(.refused): .locked
-            default: .failed
-            }
-        self.init(code, error.reason, cause: error)
     }
 }

@@ -45,7 +45,7 @@ final class OneTimeOffer: Sendable {
     }
 
     /// What a request gets.
-    func answer(_ query: HTTPQuery) -> HTTPAnswer {
+    func answer(_ query: HTTPRequest) -> HTTPResponse {
         guard query.path == Self.path else { return Self.answer(404) }
         guard query.method == .get else { return Self.answer(405) }
         guard let token = query.authorization.flatMap(Self.token) else { return Self.answer(401) }
@@ -64,8 +64,8 @@ final class OneTimeOffer: Sendable {
         }
     }
 
-    private static func answer(_ status: Int, _ content: [UInt8] = []) -> HTTPAnswer {
-        HTTPAnswer(
+    private static func answer(_ status: Int, _ content: [UInt8] = []) -> HTTPResponse {
+        HTTPResponse(
             status: status, contentType: "application/octet-stream", body: content, mayBeStored: false)
     }
 

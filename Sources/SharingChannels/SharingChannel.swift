@@ -1,6 +1,8 @@
 package import DeviceSimulation
 internal import Diagnostics
 package import Foundation
+internal import KeyShareWire
+internal import LocalSockets
 
 /// A way for a credential from one app of a device to another.
 ///
@@ -181,6 +183,12 @@ package struct SharingChannelError: Failure {
             self.init(Self.code(error.code), error.reason, hint: error.hint, cause: error)
         case let error as DeviceError:
             self.init(Self.code(error.code), error.reason, hint: error.hint, cause: error)
+        case let error as SocketError:
+            let isGone = [.notRunning, .closed].contains(error.code)
+            self.init(isGone ? .notRunning : .failed, error.reason, cause: error)
+        case let error as ProviderFailure:
+            // The lock of the device is the only limit of the provider of one item.
+            self.init(error.code == .refused ? .locked : .failed, error.reason, cause: error)
         case let error as PasteboardError: self.init(Self.code(error.code), error.reason, cause: error)
         default: self.init(.failed, "\(error)", cause: error)
         }

@@ -3,7 +3,7 @@ import KeyShareClient
 extension ProviderClient {
     /// Runs `body` with a connection to the provider, which is closed behind it.
     ///
-    /// - Throws: `ConnectionError`, and what `body` throws.
+    /// - Throws: `SocketError`, `ProviderFailure`, and what `body` throws.
     static func withConnection<Result>(
         path: String, _ body: (ProviderClient) async throws -> Result
     ) async throws -> Result {

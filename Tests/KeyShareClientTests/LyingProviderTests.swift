@@ -1,6 +1,7 @@
 import KeyShareClient
 import KeyShareWire
 import KeySharing
+import LocalSockets
 import NIOCore
 import NIOPosix
 import TestSupport
@@ -36,7 +37,7 @@ struct LyingProviderTests {
             let chunk = ContentChunk(total: 10, bytes: [UInt8](repeating: 7, count: size)[...])
             return try WireSamples.bytes(.chunk(chunk), id: id)
         } _: { client in
-            await #expect(throws: ConnectionError.self) { try await client.readAll("a") }
+            await #expect(throws: SocketError.self) { try await client.readAll("a") }
         }
         #expect(error?.code == .malformedReply)
     }
@@ -46,7 +47,7 @@ struct LyingProviderTests {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.chunk(ContentChunk(total: 1 << 40, bytes: [1])), id: id)
         } _: { client in
-            await #expect(throws: ConnectionError.self) { try await client.readAll("a") }
+            await #expect(throws: SocketError.self) { try await client.readAll("a") }
         }
         #expect(error?.code == .contentTooLarge)
     }
@@ -56,7 +57,7 @@ struct LyingProviderTests {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.page(ItemPage(items: [], nextCursor: "again")), id: id)
         } _: { client in
-            await #expect(throws: ConnectionError.self) { try await client.items(in: Item.root) }
+            await #expect(throws: SocketError.self) { try await client.items(in: Item.root) }
         }
         #expect(error?.code == .malformedReply)
     }
@@ -70,7 +71,7 @@ struct LyingProviderTests {
         ]
         for answer in answers {
             let error = try await Self.withClient(answering: answer) { client in
-                await #expect(throws: ConnectionError.self) { try await client.services(for: "a") }
+                await #expect(throws: SocketError.self) { try await client.services(for: "a") }
             }
             #expect(error?.code == .malformedReply)
         }

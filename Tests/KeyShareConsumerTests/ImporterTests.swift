@@ -56,7 +56,7 @@ struct ImporterTests {
     func noPassword() async throws {
         let provider = StandInProvider(secret: .failure(ProviderFailure(.serviceFailed, "no password")))
         let results = try await importItem(provider)
-        #expect((results.first?.error as? ConnectionError)?.code == .provider(.serviceFailed))
+        #expect((results.first?.error as? ProviderFailure)?.code == .serviceFailed)
         #expect(try store.identities().isEmpty)
     }
 
@@ -68,8 +68,8 @@ struct ImporterTests {
         #expect(try await importItem(provider).compactMap(\.identity?.label) == [identity.certificate.label])
         provider = StandInProvider(content: .success(try identity.file()))
         provider.rotations = 100
-        let error = try await importItem(provider).first?.error as? ConnectionError
-        #expect(error?.code == .provider(.notAvailable))
+        let error = try await importItem(provider).first?.error as? ProviderFailure
+        #expect(error?.code == .notAvailable)
     }
 
     @Test("says whose a wrong password is")
@@ -92,7 +92,7 @@ struct ImporterTests {
         for provider in providers {
             try await provider.serving { client in
                 _ = await importer.importItem(StandInProvider.item, from: client)
-                await #expect(throws: ConnectionError.self) {
+                await #expect(throws: ProviderFailure.self) {
                     try await client.fetchPassword(for: StandInProvider.item.identifier)
                 }
             }

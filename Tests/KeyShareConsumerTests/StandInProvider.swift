@@ -70,7 +70,7 @@ struct StandInProvider: ProviderService {
         let scratch = try ScratchFolder()
         let path = scratch.path("provider.sock")
         // A busy machine is nobody's fault, so there are no deadlines to miss.
-        var limits = ServerLimits()
+        var limits = ProviderServer.Limits()
         limits.hello = .seconds(600)
         limits.idle = .seconds(600)
         let server = try ProviderServer(

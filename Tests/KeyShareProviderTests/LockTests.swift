@@ -62,8 +62,8 @@ struct LockTests {
             try device.restart()
             let refused = ProviderFailure(.refused, "")
             let error = #expect(throws: refused) { try provider.password(for: label) }
-            #expect(error?.message.contains("not unlocked since it started") == true)
-            #expect(error?.message.contains("unlock the device") == true)
+            #expect(error?.reason.contains("not unlocked since it started") == true)
+            #expect(error?.reason.contains("unlock the device") == true)
             await #expect(throws: refused) { try await provider.content(of: label) }
             await #expect(throws: refused) { try await provider.content(of: archive.identifier) }
             await #expect(throws: refused) {
@@ -101,7 +101,7 @@ struct LockTests {
             _ = try await client.readAll(label)
             try end()
             try device.unlock()
-            let notGranted = ConnectionError(ProviderFailure(.notAvailable, ""))
+            let notGranted = ProviderFailure(.notAvailable, "")
             await #expect(throws: notGranted) { try await client.fetchPassword(for: label) }
             await #expect(throws: notGranted) { try await client.readAll(label) }
         }

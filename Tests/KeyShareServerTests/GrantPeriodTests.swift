@@ -64,10 +64,10 @@ struct GrantPeriodTests {
                 }
                 provider.period.withLock { $0 = period }
                 for client in [second, first] {
-                    await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+                    await #expect(throws: ProviderFailure(.notAvailable, "")) {
                         try await client.fetchPassword(for: identifier)
                     }
-                    await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+                    await #expect(throws: ProviderFailure(.notAvailable, "")) {
                         try await client.readAll(identifier)
                     }
                 }
@@ -89,7 +89,7 @@ struct GrantPeriodTests {
             await gate.arrival()
             provider.period.withLock { $0 = 1 }
             gate.open()
-            await #expect(throws: ConnectionError(ProviderFailure(.notAvailable, ""))) {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
                 try await reading.value
             }
             await client.close()

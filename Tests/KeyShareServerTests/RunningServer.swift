@@ -22,12 +22,12 @@ func withServer(
     _ provider: FakeProvider = FakeProvider(count: 3),
     acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-    limits adjust: (inout ServerLimits) -> Void = { _ in },
+    limits adjust: (inout ProviderServer.Limits) -> Void = { _ in },
     _ body: (String, Task<Void, any Error>) async throws -> Void
 ) async throws {
     try await withScratchFolder { folder in
         // No deadline but those a test sets: a busy machine is nobody's fault.
-        var limits = ServerLimits()
+        var limits = ProviderServer.Limits()
         limits.hello = .seconds(600)
         limits.frame = .seconds(600)
         limits.idle = .seconds(600)

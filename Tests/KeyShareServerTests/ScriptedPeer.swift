@@ -27,8 +27,8 @@ struct ScriptedPeer {
     var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private var lastToken = 0
 
-    init(greeted: Bool = true, limits adjust: (inout ServerLimits) -> Void = { _ in }) {
-        var limits = ServerLimits()
+    init(greeted: Bool = true, limits adjust: (inout ProviderServer.Limits) -> Void = { _ in }) {
+        var limits = ProviderServer.Limits()
         adjust(&limits)
         session = Session(limits: limits, serverName: "test", services: [PasswordService.name], at: now)
         if greeted {
@@ -74,7 +74,7 @@ struct ScriptedPeer {
     mutating func failureMessage(_ request: ProviderRequest) throws -> String? {
         session.receive(ByteBuffer(bytes: try WireSamples.bytes(request)), at: now)
         guard case .reply(.failure(let failure), _) = session.next(at: now) else { return nil }
-        return failure.message
+        return failure.reason
     }
 
     private mutating func drain() -> [Answer] {

@@ -32,7 +32,7 @@ struct WireTests {
             let read = try ProviderReply(frame)
             #expect(read == reply, "\(name)")
             if case .failure(let failure) = read {
-                #expect(failure.message == "reason \(failure.code.rawValue)")
+                #expect(failure.reason == "reason \(failure.code.rawValue)")
             }
         }
     }

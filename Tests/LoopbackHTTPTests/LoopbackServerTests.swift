@@ -10,7 +10,7 @@ struct LoopbackServerTests {
     /// Runs a server that says back what it was asked, and sees it stop cleanly.
     private func withServer(
         limits adjust: (inout LoopbackServer.Limits) -> Void = { _ in },
-        answer: @escaping @Sendable (HTTPQuery) async -> HTTPAnswer = Self.echo,
+        answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = Self.echo,
         _ body: (Int) async throws -> Void
     ) async throws {
         var limits = LoopbackServer.Limits()
@@ -35,8 +35,8 @@ struct LoopbackServerTests {
         return reply != nil
     }
 
-    @Sendable private static func echo(_ query: HTTPQuery) async -> HTTPAnswer {
-        HTTPAnswer(
+    @Sendable private static func echo(_ query: HTTPRequest) async -> HTTPResponse {
+        HTTPResponse(
             contentType: "text/plain",
             body: Array("\(query.method.rawValue) \(query.path) ".utf8) + query.body)
     }
@@ -59,7 +59,7 @@ struct LoopbackServerTests {
 
     @Test("passes on what shows who asks, and prints nothing of it")
     func authorization() async throws {
-        let answer = { @Sendable (query: HTTPQuery) async -> HTTPAnswer in
+        let answer = { @Sendable (query: HTTPRequest) async -> HTTPResponse in
             .text(query.authorization == SecretBytes(utf8: "Bearer x y") ? 200 : 401, "\(query)")
         }
         try await withServer(answer: answer) { port in
@@ -75,7 +75,7 @@ struct LoopbackServerTests {
 
     @Test("forbids caches to keep an answer that must not be, and no other")
     func caching() async throws {
-        let answer = { @Sendable (query: HTTPQuery) async -> HTTPAnswer in
+        let answer = { @Sendable (query: HTTPRequest) async -> HTTPResponse in
             .text(200, "", mayBeStored: query.path == "/public")
         }
         try await withServer(answer: answer) { port in

@@ -38,7 +38,7 @@ struct KeySharingChannelTests {
         #expect(items.map(\.filename) == ["credential.p12"])
         #expect(items.map(\.contentType) == ["purebred2025.rsa.pkcs-12"])
         let item = try #require(items.first).identifier
-        let refused = ConnectionError(.provider(.notAvailable), "")
+        let refused = ProviderFailure(.notAvailable, "")
         await #expect(throws: refused) { try await client.fetchPassword(for: item) }
         await #expect(throws: refused) { try await client.readAll(item) }
         try await client.startAccessing(item)

@@ -30,7 +30,7 @@ struct PKIResponderTests {
             ProvisioningRun(in: store, seed: Seed("1"), at: Self.date) { _ in request })
     }
 
-    private func get(_ path: String) -> HTTPAnswer { responder.answer(HTTPQuery(method: .get, path: path)) }
+    private func get(_ path: String) -> HTTPResponse { responder.answer(HTTPRequest(method: .get, path: path)) }
 
     private func certificates() throws -> [Certificate] {
         try store.identities().map { try store.certificate($0.label) }
@@ -47,8 +47,8 @@ struct PKIResponderTests {
             .addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         let query =
             byGet
-            ? HTTPQuery(method: .get, path: "/ocsp/" + (text ?? ""))
-            : HTTPQuery(method: .post, path: "/ocsp", body: request)
+            ? HTTPRequest(method: .get, path: "/ocsp/" + (text ?? ""))
+            : HTTPRequest(method: .post, path: "/ocsp", body: request)
         let answer = responder.answer(query)
         #expect((answer.status, answer.contentType) == (200, "application/ocsp-response"))
         return try StatusClient.read(
@@ -85,7 +85,7 @@ struct PKIResponderTests {
         for path in ["", "/ocsp", "/crl/NOTHING.crl", "/sign/../crl/TESTROOTCA1.crl", "//"] {
             #expect(get(path).status == 404, "\(path)")
         }
-        #expect(responder.answer(HTTPQuery(method: .post, path: "/", body: [1])).status == 405)
+        #expect(responder.answer(HTTPRequest(method: .post, path: "/", body: [1])).status == 405)
     }
 
     @Test("knows what was issued, what was revoked since, and nothing else", arguments: [false, true])
@@ -176,7 +176,7 @@ struct PKIResponderTests {
 
             let serials = [certificate.serialNumber]
             let query = try StatusClient.request(serials, of: issuer.der)
-            let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: query))
+            let answer = responder.answer(HTTPRequest(method: .post, path: "/ocsp", body: query))
             let status = try StatusClient.read(
                 answer.body, to: query, serials, of: issuer.der,
                 trusting: authority[.root].certificate.der, at: Self.date)
@@ -201,15 +201,15 @@ struct PKIResponderTests {
             algorithm: .p256, validity: Self.date..<Self.date.addingTimeInterval(86_400), from: .system)
         let issuer = other[.email].certificate.der
         let request = try StatusClient.request([[1]], of: issuer)
-        let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: request))
+        let answer = responder.answer(HTTPRequest(method: .post, path: "/ocsp", body: request))
         #expect(answer.body == (try OCSPFailure.unauthorized.response()))
     }
 
     @Test("calls anything else malformed, by POST and by GET")
     func malformed() throws {
         let expected = try OCSPFailure.malformedRequest.response()
-        #expect(responder.answer(HTTPQuery(method: .post, path: "/ocsp")).body == expected)
-        #expect(responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: [1, 2])).body == expected)
+        #expect(responder.answer(HTTPRequest(method: .post, path: "/ocsp")).body == expected)
+        #expect(responder.answer(HTTPRequest(method: .post, path: "/ocsp", body: [1, 2])).body == expected)
         for path in ["/ocsp/", "/ocsp/%", "/ocsp/?", "/ocsp/AAAA", "/ocsp/MA%3D%3D"] {
             #expect(get(path).body == expected, "\(path)")
         }
@@ -222,7 +222,7 @@ struct PKIResponderTests {
         let request = try StatusClient.request([serial], of: issuer)
         let list = try #require(try store.authority()).path(of: .revocationList(.email))
         try device.restart()
-        let answer = responder.answer(HTTPQuery(method: .post, path: "/ocsp", body: request))
+        let answer = responder.answer(HTTPRequest(method: .post, path: "/ocsp", body: request))
         #expect(answer.body == (try OCSPFailure.tryLater.response()))
         #expect(get(list).status == 503)
     }
@@ -232,7 +232,7 @@ struct PKIResponderTests {
         let store = try ProviderStore(try Device(folder: scratch.path("empty")))
         let responder = PKIResponder(store) { Self.date }
         for file in PKIFile.allCases {
-            #expect(responder.answer(HTTPQuery(method: .get, path: file.earlierPath(1))).status == 404)
+            #expect(responder.answer(HTTPRequest(method: .get, path: file.earlierPath(1))).status == 404)
         }
     }
 }

@@ -15,7 +15,7 @@ package struct DocumentPicker: Sendable {
 
     /// The items of a container with the decision about each; a folder can be opened whatever its own is.
     ///
-    /// - Throws: `ConnectionError`.
+    /// - Throws: `ProviderFailure`, `SocketError`.
     package func items(in container: String = Item.root) async throws -> [ItemDecision] {
         try await client.items(in: container).map { request.decide($0) }
     }
@@ -23,7 +23,7 @@ package struct DocumentPicker: Sendable {
     /// The enabled item that `name` names, by identifier or by file name.
     ///
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
-    ///   `ConnectionError`.
+    ///   `ProviderFailure`, `SocketError`.
     package func pick(_ name: String) async throws -> Item {
         let item = try await find(name)
         try item.requireContent()
@@ -36,12 +36,12 @@ package struct DocumentPicker: Sendable {
 
     /// The item that `name` names, by identifier or by file name, enabled or not (docs/rules.md R7.18).
     ///
-    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; `ConnectionError`.
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; `ProviderFailure`, `SocketError`.
     package func find(_ name: String) async throws -> Item {
         try await ItemLookup.find(name) { identifier in
             do {
                 return try await client.item(identifier.description)
-            } catch let error as ConnectionError where error.code == .provider(.notAvailable) {
+            } catch let failure as ProviderFailure where failure.code == .notAvailable {
                 return nil
             }
         } items: { container in

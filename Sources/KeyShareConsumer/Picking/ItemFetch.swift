@@ -1,5 +1,6 @@
 package import KeyShareClient
 internal import KeyShareWire
+internal import LocalSockets
 package import SecretMemory
 package import KeySharing
 internal import OpenSSL
@@ -10,12 +11,12 @@ extension ProviderClient {
     ///
     /// Where the grant ends on the way, as when the password was rotated, all of it is done once more.
     ///
-    /// - Throws: `ImportError` `.noPasswordService`, `ConnectionError`.
+    /// - Throws: `ImportError` `.noPasswordService`, `ProviderFailure`, `SocketError`.
     package func fetch(_ item: Item) async throws -> (bytes: [UInt8], password: SecretBytes) {
         _ = try await startAccessing(item.identifier)
         do {
             return try await fetchGranted(item)
-        } catch let error as ConnectionError where error.code == .provider(.notAvailable) {
+        } catch let failure as ProviderFailure where failure.code == .notAvailable {
             // It is there no more, or it is granted no more; which of them the next answer tells.
             _ = try await startAccessing(item.identifier)
             return try await fetchGranted(item)
@@ -37,7 +38,7 @@ extension ProviderClient {
         } catch {
             // One that did not answer would keep the user waiting for this answer too; the grant ends with the
             // connection.
-            if (error as? ConnectionError)?.code != .timedOut { try? await stopAccessing(item.identifier) }
+            if (error as? SocketError)?.code != .timedOut { try? await stopAccessing(item.identifier) }
             throw error
         }
     }

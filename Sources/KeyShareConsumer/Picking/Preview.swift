@@ -18,7 +18,7 @@ package struct Preview: Sendable {
 
     /// Reads an item as an import would, and keeps only its certificates.
     ///
-    /// - Throws: `RequestError` `.isFolder`; `ConnectionError`, `ImportError` and `ZipError` where no file can be shown.
+    /// - Throws: `RequestError` `.isFolder`; `ProviderFailure`, `SocketError`, `ImportError` and `ZipError` where no file can be shown.
     package init(_ item: Item, from client: ProviderClient) async throws {
         try item.requireContent()
         let fetched = try await client.fetch(item)

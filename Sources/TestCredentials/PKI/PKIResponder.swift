@@ -27,7 +27,7 @@ package final class PKIResponder: Sendable {
     private static let statusLifetime: TimeInterval = 86_400
 
     /// Answers a query. What is wrong with it, or with the keychain, is an answer too.
-    package func answer(_ query: HTTPQuery) -> HTTPAnswer {
+    package func answer(_ query: HTTPRequest) -> HTTPResponse {
         let responder = PKILocations.responderPath
         if query.path == responder, query.method == .post {
             return status(Result { try OCSPRequest(der: query.body) })
@@ -48,7 +48,7 @@ package final class PKIResponder: Sendable {
         }
     }
 
-    private func content(at path: String) throws -> HTTPAnswer {
+    private func content(at path: String) throws -> HTTPResponse {
         let authorities = try store.authorities()
         let files = authorities.flatMap { authority in
             PKIFile.allCases.map { (file: $0, authority: authority) }
@@ -64,15 +64,15 @@ package final class PKIResponder: Sendable {
         return .text(404, "there is nothing at this path; / lists what there is")
     }
 
-    private func content(of file: PKIFile, _ authority: TestAuthority) throws -> HTTPAnswer {
+    private func content(of file: PKIFile, _ authority: TestAuthority) throws -> HTTPResponse {
         switch file {
         case .certificate(let role):
-            return HTTPAnswer(
+            return HTTPResponse(
                 contentType: "application/pkix-cert", body: authority[role].certificate.der)
         case .revocationList(let role):
             let list = try authority.revocationList(
                 of: role, revoked: try store.register(), at: now(), from: .system)
-            return HTTPAnswer(contentType: "application/pkix-crl", body: list.der)
+            return HTTPResponse(contentType: "application/pkix-crl", body: list.der)
         }
     }
 }
@@ -81,7 +81,7 @@ package final class PKIResponder: Sendable {
 
 extension PKIResponder {
     /// A response in any case (RFC 6960 2.3 has one for each failure).
-    private func status(_ request: Result<OCSPRequest, any Error>) -> HTTPAnswer {
+    private func status(_ request: Result<OCSPRequest, any Error>) -> HTTPResponse {
         let body: [UInt8]?
         do {
             body =
@@ -96,7 +96,7 @@ extension PKIResponder {
             body = try? OCSPFailure.internalError.response()
         }
         guard let body else { return .text(500, "no status response can be written") }
-        return HTTPAnswer(contentType: "application/ocsp-response", body: body)
+        return HTTPResponse(contentType: "application/ocsp-response", body: body)
     }
 
     /// The first certificate that an authority here has issued decides who answers; of other authorities'

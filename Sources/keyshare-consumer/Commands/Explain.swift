@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import KeyShareConsumer
 import KeySharing
+import LocalSockets
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +36,7 @@ struct Explain: AsyncParsableCommand {
             decisions += try await ProviderClient.withConnection(path: socket) { client in
                 try await explain(request, client)
             }
-        } catch let error as ConnectionError where !problems.isEmpty && error.code == .notRunning {
+        } catch let error as SocketError where !problems.isEmpty && error.code == .notRunning {
             // What is wrong with the types can be said without a provider.
             console.detail(error.reason)
         }

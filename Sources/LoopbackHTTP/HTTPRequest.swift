@@ -1,7 +1,7 @@
 package import SecretMemory
 
 /// What is asked over HTTP, as far as a server of a few things needs to know.
-package struct HTTPQuery: Sendable, Equatable {
+package struct HTTPRequest: Sendable, Equatable {
     package enum Method: String, Sendable, Hashable {
         case get = "GET"
         case head = "HEAD"
@@ -24,7 +24,7 @@ package struct HTTPQuery: Sendable, Equatable {
 }
 
 /// What comes back over HTTP.
-package struct HTTPAnswer: Sendable, Hashable {
+package struct HTTPResponse: Sendable, Hashable {
     /// The status code (RFC 9110 15).
     package let status: Int
     package let contentType: String
@@ -40,8 +40,8 @@ package struct HTTPAnswer: Sendable, Hashable {
     }
 
     /// A sentence for a person.
-    package static func text(_ status: Int, _ sentence: String, mayBeStored: Bool = true) -> HTTPAnswer {
-        HTTPAnswer(
+    package static func text(_ status: Int, _ sentence: String, mayBeStored: Bool = true) -> HTTPResponse {
+        HTTPResponse(
             status: status, contentType: "text/plain; charset=utf-8", body: Array((sentence + "\n").utf8),
             mayBeStored: mayBeStored)
     }
