@@ -3,7 +3,8 @@ import PackageDescription
 
 let package = Package(
     name: "KeySharing",
-    platforms: [.macOS(.v15)],
+    // The product KeySharing is for apps; the rest of the package runs on Linux.
+    platforms: [.macOS(.v15), .iOS(.v16), .macCatalyst(.v16), .visionOS(.v1)],
     products: [
         .library(name: "KeySharing", targets: ["KeySharing"]),
         .executable(name: "keyshare-provider", targets: ["keyshare-provider"]),
@@ -196,9 +197,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "KeySharingTests",
-            dependencies: [
-                "CertificateReading", "KeySharing", "OpenSSL", "UTTypes",
-            ]),
+            dependencies: ["KeySharing", "UTTypes"]),
         .testTarget(
             name: "CertificateReadingTests",
             dependencies: [

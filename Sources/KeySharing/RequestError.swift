@@ -1,7 +1,16 @@
 /// A request that cannot be met: types that cannot be asked for, or a name that picks no item.
 ///
-/// Callers branch on ``code``; two errors are equal when their codes are. What to do about an error is for the
-/// caller to say, from the code and the ``candidates``.
+/// Callers branch on ``code``; two errors are equal when their codes are. What to do about an error is for
+/// the caller to say, from the code and the ``candidates``.
+///
+/// ```swift
+/// var advice: String?
+/// do throws(RequestError) {
+///     _ = try TypeRequest(["purebred2025.select.all_user"], mechanism: .keySharing2025)
+/// } catch {
+///     if case .deprecatedSpelling(let modern) = error.code { advice = "ask for \(modern)" }
+/// }
+/// ```
 public struct RequestError: Error, Equatable, Sendable {
     /// The kinds of request that cannot be met.
     public enum Code: Hashable, Sendable {
@@ -33,14 +42,16 @@ public struct RequestError: Error, Equatable, Sendable {
     public let code: Code
     /// The uniform type, item name or label that was asked for.
     public let name: String
-    /// What could be asked for instead: types that would enable the item, or identifiers that the name may mean.
+    /// What could be asked for instead: types that would enable the item, or identifiers that the name may
+    /// mean.
     public let candidates: [String]
     private let detail: String?
 
     /// Makes an error about `name`.
     ///
     /// - Parameters:
-    ///   - detail: a phrase for codes that need one: why an item is disabled, what is wrong with declarations.
+    ///   - detail: a phrase for codes that need one: why an item is disabled, what is wrong with
+    ///     declarations.
     ///   - candidates: the value of ``candidates``.
     public init(_ code: Code, _ name: String, detail: String? = nil, candidates: [String] = []) {
         self.code = code
@@ -73,7 +84,7 @@ extension RequestError {
     }
 
     /// Whether types of one mechanism were asked of the other (docs/rules.md R1.1, R1.3).
-    public var isMixed: Bool {
+    package var isMixed: Bool {
         switch code {
         case .mixedMechanisms, .otherMechanism: true
         default: false

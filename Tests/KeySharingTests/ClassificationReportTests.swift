@@ -1,13 +1,11 @@
-import CertificateReading
-import OpenSSL
 import Testing
 
 @testable import KeySharing
 
-@Suite("Warnings about a certificate's type")
+@Suite("ClassificationReport")
 struct ClassificationReportTests {
     @Test(
-        "are given where the mechanisms differ and where integrators trip",
+        "A classification report warns where the mechanisms differ and where integrators trip",
         arguments: [
             (
                 CertificateFacts(keyUsage: nil),

@@ -1,11 +1,10 @@
-import OpenSSL
 import Testing
 
 @testable import KeySharing
 
-@Suite("The type of a certificate")
+@Suite("Classification")
 struct ClassificationTests {
-    /// The rules once more, as a table that is read from top to bottom.
+    /// The rules of docs/rules.md R5 written a second time, as a table that is read from top to bottom.
     private func expected(
         bits: Set<Int>?, email: Bool, principal: Bool, elliptic: Bool, mechanism: Mechanism
     ) -> CredentialType {
@@ -24,7 +23,8 @@ struct ClassificationTests {
     }
 
     @Test(
-        "follows the rules for every key usage, kind of name and kind of key", arguments: Mechanism.allCases)
+        "The type of a certificate follows the rules for every key usage, kind of name and kind of key",
+        arguments: Mechanism.allCases)
     func sweep(mechanism: Mechanism) {
         let usages: [UInt16?] = [nil] + (0..<512).map { UInt16($0) }
         let flags = [false, true]
@@ -49,7 +49,7 @@ struct ClassificationTests {
         }
     }
 
-    @Test("gives every rule a sentence of its own")
+    @Test("Every rule of classification has a sentence that no other rule has")
     func sentences() {
         #expect(Set(Classification.Rule.allCases.map(\.sentence)).count == Classification.Rule.allCases.count)
     }

@@ -1,5 +1,4 @@
 import Foundation
-import OpenSSL
 import Testing
 
 @testable import KeySharing
@@ -34,7 +33,7 @@ struct ExplanationTests {
     private var folder: Item { item(.folder(.signature), "purebred2025.select.signature", .folder) }
     private var zip: Item { item(.zip(.device), "purebred2025.zip.device", .zip) }
 
-    @Test("say that an item was asked for, by its own type or by one it conforms to")
+    @Test("An explanation says that an item was asked for, by its type or by one to which that conforms")
     func requested() throws {
         for types in [["purebred2025.select.signature-p12"], ["com.rsa.pkcs-12"], ["public.data"]] {
             let decision = try decision(member, asking: types)
@@ -43,14 +42,14 @@ struct ExplanationTests {
         }
     }
 
-    @Test("say that an item was not asked for, and by which type it would be")
+    @Test("An explanation says that an item was not asked for, and which type would ask for it")
     func notRequested() throws {
         let decision = try decision(member, asking: ["purebred2025.zip.all"])
         #expect(decision.state == .disabled && decision.reason == .notRequested)
         #expect(decision.missing == ["purebred2025.select.signature-p12"])
     }
 
-    @Test("say that the folder's type was asked for without its companion")
+    @Test("An explanation says that a folder's type was asked for without its companion")
     func companionMissing() throws {
         let file = try decision(member, asking: ["purebred2025.select.signature"])
         #expect(file.state == .disabled && file.reason == .companionMissing)
@@ -63,7 +62,7 @@ struct ExplanationTests {
         #expect(both.reason == .requested)
     }
 
-    @Test("say that there is nothing in a folder or zip, enabled or not")
+    @Test("An explanation says that a folder or zip is empty, enabled or not")
     func emptySelection() throws {
         #expect(try decision(zip, asking: ["public.zip-archive"]).reason == .emptySelection)
         #expect(try decision(zip, asking: ["public.zip-archive"]).isEnabled)
@@ -71,7 +70,7 @@ struct ExplanationTests {
         #expect(disabled.reason == .emptySelection && disabled.missing == ["purebred2025.zip.device"])
     }
 
-    @Test("say which newer identity hides an older one, and what lists every generation")
+    @Test("An explanation says which newer identity hides an older one, and what lists every generation")
     func olderGeneration() throws {
         let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
         let rows = Explanation.keySharing2025(items: [], identities: generations, request: request)
@@ -82,7 +81,9 @@ struct ExplanationTests {
         #expect(rows[0].state == .absent)
     }
 
-    @Test("say why an older identity has no file at the root of a provider that lists but the newest there")
+    @Test(
+        "An explanation says why an older identity has no file at the root of a provider that lists only the newest there"
+    )
     func absentFromRoot() throws {
         let listed = generations.suffix(3).map {
             item(.identity(label: $0.label), "com.rsa.pkcs-12", .pkcs12)
@@ -102,7 +103,7 @@ struct ExplanationTests {
             ).allSatisfy(\.isEnabled))
     }
 
-    @Test("name the archive that stands for a legacy list")
+    @Test("An explanation names the archive that answers a legacy request")
     func archive() throws {
         let request = try TypeRequest(["purebred.zip.signature"], mechanism: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
@@ -111,7 +112,7 @@ struct ExplanationTests {
         #expect(rows[0].message.contains("1 of 6"))
     }
 
-    @Test("say why a type is unknown, with the key usage and names that led to it")
+    @Test("An explanation says why a type is unknown, with the key usage and names that led to it")
     func typeUnknown() throws {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
         let request = try TypeRequest(["purebred2025.zip.all"], mechanism: .keySharing2025)
@@ -125,7 +126,7 @@ struct ExplanationTests {
         #expect(legacyRow.reason == .typeUnknown && legacyRow.missing == ["purebred.select.all"])
     }
 
-    @Test("say that the mechanisms sort an identity differently")
+    @Test("An explanation says that the mechanisms sort an identity differently")
     func classifiedDifferently() throws {
         let device = [TestIdentities.identity(.device, year: 2024)]
         let request = try TypeRequest(["purebred2025.zip.authentication"], mechanism: .keySharing2025)
@@ -138,7 +139,7 @@ struct ExplanationTests {
             Explanation.legacy(identities: device, request: legacy).first?.reason == .classifiedDifferently)
     }
 
-    @Test("cover every identity of a legacy provider, and types that name none")
+    @Test("An explanation covers every identity of a legacy provider, and types that name none")
     func legacy() throws {
         let request = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
@@ -152,7 +153,7 @@ struct ExplanationTests {
         #expect(last.identifier == "purebred.zip.no-filter" && last.reason == .emptySelection)
     }
 
-    @Test("name each type that cannot be asked for, with what to ask for instead")
+    @Test("An explanation names each type that cannot be asked for, with the type to ask for instead")
     func types() {
         let problems = TypeRequest.problems(
             with: [
@@ -166,7 +167,9 @@ struct ExplanationTests {
         #expect(Explanation.rows(for: other).map(\.reason) == [.otherMechanism])
     }
 
-    @Test("agree with what the picker decides, for single types, pairs and ten thousand sets")
+    @Test(
+        "A request enables an item exactly where the item's type was asked for, in ten thousand sets of types"
+    )
     func everySet() throws {
         let types = Mechanism.keySharing2025.requestableTypes
         let items =

@@ -16,7 +16,7 @@ struct KeySharing2025Tests {
     }
 
     @Test(
-        "counts members as the sample's twelve identities have it",
+        "Every selector has as many of the sample's twelve identities as the sample lists",
         arguments: [
             (Selector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
             (.device, 0),
@@ -26,19 +26,19 @@ struct KeySharing2025Tests {
         #expect(count(selector, identities) == expected)
     }
 
-    @Test("lists device identities under all, device and no-filter, the newest only but for no-filter")
+    @Test("Device identities belong to all and device, the newest only, and to no-filter, every one")
     func deviceRules() {
         let more = identities + [2018, 2024].map { TestIdentities.identity(.device, year: $0) }
         #expect(Selector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])
     }
 
-    @Test("lists what fits no rule under no-filter only")
+    @Test("An identity of unknown type belongs to no-filter only")
     func unknownRules() {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
         #expect(Selector.allCases.filter { count($0, unknown) > 0 } == [.noFilter])
     }
 
-    @Test("orders by type, then newest first")
+    @Test("Identities are ordered by type, the newest first within a type")
     func order() {
         let mixed = (identities + [TestIdentities.identity(.device, year: 2024)]).shuffled()
         let sorted = SortedIdentities(mixed, under: .keySharing2025).identities
@@ -49,7 +49,7 @@ struct KeySharing2025Tests {
         #expect(sorted.prefix(4).map(\.notBefore) == sorted.prefix(4).map(\.notBefore).sorted(by: >))
     }
 
-    @Test("reads every identifier it writes, and nothing else")
+    @Test("An item identifier reads every text that it writes, and no other text")
     func identifiers() throws {
         let label = identities[0].label
         for selector in Selector.allCases {
@@ -67,7 +67,7 @@ struct KeySharing2025Tests {
         }
     }
 
-    @Test("names files by type and serial number")
+    @Test("A published file is named by type and serial number")
     func filenames() {
         let names = CredentialType.allCases.map {
             TestIdentities.identity($0, year: 2024).filename(.keySharing2025)
@@ -77,7 +77,7 @@ struct KeySharing2025Tests {
         #expect(names.allSatisfy { $0.hasSuffix(".p12") })
     }
 
-    @Test("has every requestable type declared")
+    @Test("Every type that can be asked for is declared")
     func declared() throws {
         for mechanism in Mechanism.allCases {
             for type in mechanism.requestableTypes {

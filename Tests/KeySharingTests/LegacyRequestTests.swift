@@ -14,7 +14,7 @@ struct LegacyRequestTests {
             ]
         } + [TestIdentities.identity(.unknown, year: 2020)]
 
-    /// The rules stated a second time, slowly: for each identity, which requested type lets it in.
+    /// The rules of docs/rules.md R4 written a second time: for each identity, which requested type names it.
     private func obviousAnswer(_ requested: Set<String>) -> (isArchive: Bool, labels: Set<String>) {
         let isArchive = requested.contains { $0.hasPrefix("purebred.zip.") }
         let prefix = isArchive ? "purebred.zip." : "purebred.select."
@@ -43,7 +43,9 @@ struct LegacyRequestTests {
         return (isArchive, labels)
     }
 
-    @Test("agrees with the plain statement of the rules for every set of the fifteen types")
+    @Test(
+        "A legacy request selects what a plain statement of the rules selects, for every set of the fifteen types"
+    )
     func everySet() {
         let types = Mechanism.legacy.requestableTypes
         #expect(types.count == 15)
@@ -60,7 +62,7 @@ struct LegacyRequestTests {
         }
     }
 
-    @Test("keeps all of those that share the greatest notBefore")
+    @Test("A legacy request keeps every identity that shares the greatest notBefore")
     func sharedNotBefore() {
         let twins = [0, 1].map { TestIdentities.identity(.signature, year: 2024, variant: $0) }
         let older = TestIdentities.identity(.signature, year: 2021)
@@ -69,7 +71,7 @@ struct LegacyRequestTests {
         #expect(Set(members) == Set(twins))
     }
 
-    @Test("shows what signs and enciphers under all, all-user and the plain type only")
+    @Test("An identity that signs and enciphers is listed under all, all-user and the plain type only")
     func multi() {
         let multi = TestIdentities.identity(.multi, year: 2024)
         for type in Mechanism.legacy.requestableTypes {

@@ -1,18 +1,16 @@
-import CertificateReading
 import Foundation
-import OpenSSL
 
 @testable import KeySharing
 
-/// Identities made of facts alone, for tests of lists and filters.
+/// Identities made from facts, for tests of lists and filters.
 enum TestIdentities {
+    /// An identity that the rules of 2025 give the type named; for `multi` one that the legacy rules give it.
     static func identity(_ type: CredentialType, year: Int, variant: Int = 0) -> IdentitySummary {
         let facts: CertificateFacts =
             switch type {
             case .encryption: CertificateFacts(keyUsage: .keyEncipherment)
             case .signature: CertificateFacts(keyUsage: [.digitalSignature, .nonRepudiation])
             case .authentication: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true)
-            // Device under both mechanisms' rules only where there is no key usage … which 2025 does not know.
             case .device: CertificateFacts(keyUsage: .digitalSignature)
             case .multi: CertificateFacts(keyUsage: [.digitalSignature, .keyEncipherment])
             case .unknown: CertificateFacts(keyUsage: .cRLSign)
@@ -20,13 +18,19 @@ enum TestIdentities {
         return identity(facts, year: year, name: "\(type)-\(variant)")
     }
 
-    /// An identity that the legacy rules take for a device: no key usage at all.
+    /// An identity without key usage, which the legacy rules take for a device (docs/rules.md R5.2).
     static func legacyDevice(year: Int) -> IdentitySummary {
         identity(CertificateFacts(keyUsage: nil), year: year, name: "legacy-device")
     }
 
+    /// An identity whose label and serial number follow from `name` and `year`.
     static func identity(_ facts: CertificateFacts, year: Int, name: String) -> IdentitySummary {
-        let label = Digest.sha256(Array("\(name)-\(year)".utf8)).upperHex
+        // Sixty-four hexadecimal digits, as a SHA-256 has: four times a 64-bit FNV-1a hash.
+        let hash = "\(name)-\(year)".utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in
+            (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        let digits = String(hash, radix: 16, uppercase: true)
+        let label = String(repeating: String(repeating: "0", count: 16 - digits.count) + digits, count: 4)
         return IdentitySummary(
             label: label, serialNumber: String(label.prefix(8)),
             notBefore: Date(timeIntervalSince1970: Double(year - 1970) * 31_557_600), facts: facts)

@@ -6,7 +6,7 @@ import UTTypes
 struct UniformTypeRegistryTests {
     let registry = UniformTypeRegistry.standard
 
-    @Test("reads every compiled-in list without complaint")
+    @Test("The registry reads every compiled-in list without an error")
     func compiledInListsAreWellFormed() throws {
         let read = try UniformTypeRegistry(propertyLists: [
             UTTypeDeclarations.system, UTTypeDeclarations.legacy, UTTypeDeclarations.keySharing2025,
@@ -16,7 +16,7 @@ struct UniformTypeRegistryTests {
         #expect(registry.types.keys.filter { $0.hasPrefix("purebred.") }.count == 14)
     }
 
-    @Test("has every type conform to types that are declared too")
+    @Test("Every declared type conforms to declared types only")
     func conformanceLeadsNowhereUndeclared() {
         for type in registry.types.values {
             for parent in type.conformsTo {
@@ -26,7 +26,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "answers conformance through every step",
+        "Conformance is reflexive and goes through every step",
         arguments: [
             ("purebred2025.rsa.pkcs-12", "com.rsa.pkcs-12", true),
             ("purebred2025.rsa.pkcs-12", "public.data", true),
@@ -53,7 +53,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "describes the types as users read them",
+        "A type has the description that users read",
         arguments: [
             ("purebred2025.rsa.pkcs-12", "X.509 Certificate"),
             ("purebred2025.select.all-user-p12", "X.509 Certificate for User"),
@@ -66,7 +66,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "refuses old spellings and names the one to use",
+        "The registry refuses a spelling with an underscore and names the one to use",
         arguments: [
             ("purebred.select.all_user", "purebred.select.all-user"),
             ("purebred.zip.no_filter", "purebred.zip.no-filter"),
@@ -81,7 +81,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "knows nothing of what nobody declares",
+        "The registry refuses a type that is not declared",
         arguments: [
             "purebred2025.zip.piv", "purebred.select.all-p12", "purebred.select.all_user-p12", "", "_",
         ])
@@ -89,7 +89,7 @@ struct UniformTypeRegistryTests {
         #expect(throws: RequestError(.undeclaredType, identifier)) { try registry.type(identifier) }
     }
 
-    @Test("refuses lists that are none or contradict each other")
+    @Test("The registry refuses lists that cannot be read or that declare a type twice")
     func malformed() {
         for lists in [
             [Array("no plist".utf8)], [[]], [UTTypeDeclarations.system, UTTypeDeclarations.system],

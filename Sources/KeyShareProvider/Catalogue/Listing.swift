@@ -98,16 +98,10 @@ package struct Listing: Sendable {
         // A folder is as old as the newest thing in it; an empty one has no date of its own.
         let newest = (0..<snapshot.count(in: selector)).lazy
             .map { snapshot.identity(at: $0, in: selector).notBefore }.max()
-        return Item(
-            identifier: selector.folderName, filename: selector.folderName, kind: .folder,
-            contentType: selector.selectType(.keySharing2025), parent: Item.root, size: nil,
-            created: newest ?? now)
+        return .folder(selector, created: newest ?? now)
     }
 
     private func zip(_ selector: Selector) -> Item {
-        Item(
-            identifier: selector.zipName, filename: selector.zipName, kind: .zip,
-            contentType: selector.zipType(.keySharing2025), parent: Item.root,
-            size: knownSize(.zip(selector)), created: now)
+        .zip(selector, size: knownSize(.zip(selector)), created: now)
     }
 }

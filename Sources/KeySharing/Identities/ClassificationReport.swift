@@ -1,19 +1,37 @@
-/// A certificate's type under both mechanisms' rules, and where integrators are known to trip.
+/// The type of a certificate under the rules of both mechanisms, with warnings of known pitfalls
+/// (docs/rules.md R5.12).
+///
+/// ```swift
+/// let report = ClassificationReport(CertificateFacts(keyUsage: nil))
+/// let types = [report.keySharing2025.type, report.legacy.type]  // [.unknown, .device]
+/// let warnings = report.warnings.map(\.sentence)
+/// ```
 public struct ClassificationReport: Sendable, Hashable {
-    /// Something about a certificate that is sorted otherwise than its maker or reader may think.
+    /// The known pitfalls of classification; the raw values are stable codes for scripts.
     public enum Warning: String, Sendable, Hashable, CaseIterable {
+        /// The two mechanisms give the certificate different types.
         case mechanismsDiffer = "mechanisms-differ"
+        /// An elliptic-curve key has key agreement in place of key encipherment.
         case ellipticKeyAgreement = "elliptic-key-agreement"
+        /// An e-mail name makes a signature certificate of one with the names of an authentication
+        /// certificate.
         case emailNameInAuthentication = "email-name-in-authentication"
+        /// The certificate has no key usage.
         case noKeyUsage = "no-key-usage"
+        /// The type of the certificate is unknown under at least one mechanism.
         case unknownType = "unknown-type"
     }
 
+    /// The facts that the report is about.
     public let facts: CertificateFacts
+    /// The classification under the rules of 2025.
     public let keySharing2025: Classification
+    /// The classification under the legacy rules.
     public let legacy: Classification
+    /// The pitfalls of the certificate, in the order of the cases of `Warning`.
     public let warnings: [Warning]
 
+    /// Classifies a certificate under both mechanisms.
     public init(_ facts: CertificateFacts) {
         self.facts = facts
         keySharing2025 = Classification(facts, under: .keySharing2025)
@@ -33,7 +51,7 @@ public struct ClassificationReport: Sendable, Hashable {
 }
 
 extension ClassificationReport.Warning {
-    /// What it means, in one sentence.
+    /// The meaning of the warning, as one sentence without a full stop.
     public var sentence: String {
         switch self {
         case .mechanismsDiffer: "the two mechanisms sort this certificate differently"

@@ -1,18 +1,28 @@
 public import Foundation
 
-/// What lists and filters know of an identity: enough to name and sort it, and no key.
+/// An identity as lists and filters know it: enough to name and sort the identity, and no key.
+///
+/// ```swift
+/// let identity = IdentitySummary(
+///     label: String(repeating: "0A", count: 32), serialNumber: "048F",
+///     notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+///     facts: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true))
+/// let filename = identity.filename(.keySharing2025)  // "piv_048F.p12"
+/// ```
 public struct IdentitySummary: Sendable, Hashable {
-    /// Upper-case hexadecimal SHA-256 of the certificate; names the identity in every keychain.
+    /// The SHA-256 of the certificate's DER in upper-case hexadecimal, which names the identity in every
+    /// keychain (docs/rules.md R3.11).
     public let label: String
-    /// The certificate's serial number in upper-case hexadecimal, two digits an octet.
+    /// The certificate's serial number in upper-case hexadecimal, two digits for each octet.
     public let serialNumber: String
-    /// The start of the certificate's validity: what "most recent" compares.
+    /// The start of the certificate's validity, which "most recent" compares (docs/rules.md R3.5).
     public let notBefore: Date
-    /// What its certificate says about its use.
+    /// The facts about the certificate that give the identity its type.
     public let facts: CertificateFacts
     private let modern: Classification
     private let legacy: Classification
 
+    /// Makes a summary, and classifies the identity under the rules of both mechanisms.
     public init(label: String, serialNumber: String, notBefore: Date, facts: CertificateFacts) {
         self.label = label
         self.serialNumber = serialNumber
@@ -27,12 +37,12 @@ public struct IdentitySummary: Sendable, Hashable {
         mechanism == .legacy ? legacy : modern
     }
 
-    /// The type under the rules of `mechanism`.
+    /// The type under the rules of `mechanism` (docs/rules.md R5.12).
     public func type(_ mechanism: Mechanism) -> CredentialType {
         classification(mechanism).type
     }
 
-    /// The name of the identity's published file: `piv_048F.p12`.
+    /// The name of the published file: `piv_048F.p12` (docs/rules.md R3.13).
     public func filename(_ mechanism: Mechanism) -> String {
         "\(type(mechanism).filenamePrefix)_\(serialNumber).p12"
     }

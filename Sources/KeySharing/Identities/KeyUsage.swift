@@ -1,7 +1,15 @@
-/// What a certificate's key may be used for (RFC 5280 4.2.1.3); bit n here is bit n there.
+/// The uses that a certificate allows its key (RFC 5280, 4.2.1.3); bit n of the raw value is bit n of the
+/// extension.
+///
+/// ```swift
+/// let usage: KeyUsage = [.digitalSignature, .nonRepudiation]
+/// let names = usage.names  // ["digitalSignature", "nonRepudiation"]
+/// ```
 public struct KeyUsage: OptionSet, Sendable, Hashable {
+    /// The nine bits; bits past the ninth mean nothing.
     public let rawValue: UInt16
 
+    /// Makes a key usage of its bits.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -25,7 +33,7 @@ public struct KeyUsage: OptionSet, Sendable, Hashable {
     /// With keyAgreement: for deciphering only.
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 
-    /// The names of RFC 5280, in the order of the bits.
+    /// The names of the bits in RFC 5280, in the order of the bits.
     package static let bitNames = [
         "digitalSignature", "nonRepudiation", "keyEncipherment", "dataEncipherment", "keyAgreement",
         "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
@@ -36,7 +44,7 @@ public struct KeyUsage: OptionSet, Sendable, Hashable {
         Self.bitNames.enumerated().filter { rawValue & (1 << $0.offset) != 0 }.map(\.element)
     }
 
-    /// Reads the octets of the extension's BIT STRING, whose first bit is the highest of the first octet.
+    /// Reads the octets of the extension's BIT STRING, whose first bit is the highest bit of the first octet.
     package init(bitString octets: [UInt8]) {
         var value: UInt16 = 0
         for bit in 0..<Self.bitNames.count where bit / 8 < octets.count {

@@ -1,9 +1,18 @@
-/// Why each item is enabled, disabled or absent under the types a consumer asks for.
+/// Functions that explain why each item is enabled, disabled or absent under the types that a consumer asks
+/// for.
 ///
-/// Every row comes from the functions that filter for real: `TypeRequest.decide` for what a picker shows,
-/// `SortedIdentities.decide` for what belongs to a selection.
+/// Every row comes from the functions that filter: ``TypeRequest/decide(_:isEmpty:registry:)`` for what a
+/// picker shows, ``SortedIdentities/decide(_:)`` for what belongs to a selection. Facts about certificates
+/// are enough; no provider is needed.
+///
+/// ```swift
+/// let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+/// let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
+/// let sentences = rows.map { "\($0.identifier): \($0.message)" }
+/// ```
 public enum Explanation {
-    /// The rows for types that cannot be asked for at all. An error that is not about a type gives no row.
+    /// The rows for types that cannot be asked for (docs/rules.md R2.13). An error that is not about a type
+    /// gives no row.
     public static func rows(for problems: [RequestError]) -> [ItemDecision] {
         problems.compactMap { problem in
             let reason: ItemDecision.Reason
@@ -22,13 +31,13 @@ public enum Explanation {
         }
     }
 
-    /// Explains the 2025 mechanism: every listed item, then the identities that are in none of the folders and
-    /// zips asked for.
+    /// Explains a request of the 2025 mechanism: a row for every listed item, then one for every identity
+    /// that the folders and zips asked for leave out.
     ///
     /// - Parameters:
-    ///   - items: everything the provider lists, containers before their contents; none where only identities
-    ///     are explained.
-    ///   - identities: what the provider says of every identity it holds.
+    ///   - items: the items that the provider lists, containers before their contents; empty where only
+    ///     identities are to be explained.
+    ///   - identities: every identity that the provider holds.
     public static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
     ) -> [ItemDecision] {
@@ -46,12 +55,13 @@ public enum Explanation {
             + asked.flatMap { absent(from: $0, identities, request) }
     }
 
-    /// The identities without a file of their own at the root, where a provider lists but the most recent there.
+    /// The rows of identities without a file at the root, where a provider lists only the most recent ones
+    /// there (docs/rules.md R3.2).
     private static func absentFromRoot(_ items: [Item], _ identities: SortedIdentities) -> [ItemDecision] {
         guard !items.isEmpty else { return [] }
         let listed = Set(items.map(\.identifier))
         let selection = Selector.all.selection(.keySharing2025)
-        let reach = [Selector.noFilter.selectType(.keySharing2025), Selector.noFilter.companionType]
+        let wholeType = [Selector.noFilter.selectType(.keySharing2025), Selector.noFilter.companionType]
         let hidden = identities.decide(selection).filter {
             $0.outcome != .member && !listed.contains($0.identity.label)
         }
@@ -59,12 +69,14 @@ public enum Explanation {
             row(
                 decision, .file(decision.identity, under: .keySharing2025), under: .keySharing2025,
                 selection: selection,
-                place: "this provider's root", everyOne: reach, named: reach)
+                container: "this provider's root", everyGeneration: wholeType, named: wholeType)
         }
     }
 
-    /// Explains the legacy mechanism: every identity of the provider, listed or not, then the types that name
-    /// none.
+    /// Explains a request of the legacy mechanism: a row for every identity of the provider, listed or not,
+    /// then one for every type of a request that names no identity.
+    ///
+    /// - Parameter identities: every identity that the provider holds.
     public static func legacy(identities: [IdentitySummary], request: TypeRequest) -> [ItemDecision] {
         let wanted = LegacyRequest(types: request.identifiers)
         let decisions = SortedIdentities(identities, under: .legacy).decide(wanted.selection)
@@ -87,6 +99,7 @@ public enum Explanation {
             }
     }
 
+    /// Whether the item is a folder or zip that no identity belongs to.
     private static func isEmpty(_ item: Item, _ identities: SortedIdentities) -> Bool {
         switch ItemIdentifier(item.identifier) {
         case .folder(let selector), .zip(let selector):
@@ -95,6 +108,7 @@ public enum Explanation {
         }
     }
 
+    /// The rows of identities that the folder and zip of `selector` leave out.
     private static func absent(
         from selector: Selector, _ identities: SortedIdentities, _ request: TypeRequest
     ) -> [ItemDecision] {
@@ -106,9 +120,9 @@ public enum Explanation {
             let explained = row(
                 decision, .file(identity, in: selector, under: .keySharing2025), under: .keySharing2025,
                 selection: selection,
-                place: "\u{201C}\(selector.folderName)\u{201D}", everyOne: unfiltered,
+                container: "\u{201C}\(selector.folderName)\u{201D}", everyGeneration: unfiltered,
                 named: namingTypes(identity.type(.keySharing2025), insteadOf: selector, request))
-            // An identity of another type is nobody's surprise, and has its row at the root.
+            // Omitted: an identity of another type is not expected here, and is explained at the root.
             return explained.reason == .notRequested ? nil : explained
         }
     }
@@ -121,13 +135,21 @@ public enum Explanation {
         }
         return row(
             decision, item, under: .legacy, selection: wanted.selection,
-            place: wanted.shape == .archive ? "the archive" : "the list", everyOne: [type(.noFilter)],
+            container: wanted.shape == .archive ? "the archive" : "the list",
+            everyGeneration: [type(.noFilter)],
             named: [type(selector(naming: decision.identity.type(.legacy)))])
     }
 
+    /// The row of one identity that was held against a selection.
+    ///
+    /// - Parameters:
+    ///   - container: the folder, list or archive that the selection fills, in words.
+    ///   - everyGeneration: the types to ask for to reach older identities of the type too.
+    ///   - named: the types to ask for to reach the identity's type.
     private static func row(
-        _ decision: Membership, _ item: Item, under mechanism: Mechanism, selection: Selection, place: String,
-        everyOne: [String], named: [String]
+        _ decision: Membership, _ item: Item, under mechanism: Mechanism, selection: Selection,
+        container: String,
+        everyGeneration: [String], named: [String]
     ) -> ItemDecision {
         let own = decision.identity.classification(mechanism)
         switch decision.outcome {
@@ -136,8 +158,8 @@ public enum Explanation {
         case .olderGeneration(let newest):
             return ItemDecision(
                 item, .absent, .olderGeneration,
-                "\(place) holds only the most recent \(own.type) identity, and \(newest.prefix(8))\u{2026} is newer",
-                missing: everyOne)
+                "\(container) holds only the most recent \(own.type) identity, and \(newest.prefix(8))\u{2026} is newer",
+                missing: everyGeneration)
         case .typeNotSelected:
             let because = "\(decision.identity.facts.summary); \(own.rule.sentence)"
             if own.type == .unknown {
@@ -153,24 +175,26 @@ public enum Explanation {
                     missing: named)
             }
             return ItemDecision(
-                item, .absent, .notRequested, "\(place) holds no \(own.type) identities", missing: named)
+                item, .absent, .notRequested, "\(container) holds no \(own.type) identities", missing: named)
         }
     }
 
-    /// The types by which a 2025 consumer reaches every generation the way it asked for `selector`.
+    /// The types that reach every generation, as folder or as zip, whichever the request has for `selector`.
     private static func unfilteredTypes(insteadOf selector: Selector, _ request: TypeRequest) -> [String] {
-        types(of: .noFilter, inTheWay: selector, request)
+        types(of: .noFilter, insteadOf: selector, request)
     }
 
+    /// The types that reach identities of `type`, as folder or as zip, whichever the request has for
+    /// `selector`.
     private static func namingTypes(
         _ type: CredentialType, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
-        types(of: type == .unknown ? .noFilter : self.selector(naming: type), inTheWay: selector, request)
+        types(of: type == .unknown ? .noFilter : self.selector(naming: type), insteadOf: selector, request)
     }
 
-    /// The zip type where the zip was asked for, the folder's two types otherwise.
+    /// The types of `other`: the folder's two where the request names a folder of `selector`, else the zip's.
     private static func types(
-        of other: Selector, inTheWay selector: Selector, _ request: TypeRequest
+        of other: Selector, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
         let asksForFolder =
             request.identifiers.contains(selector.selectType(.keySharing2025))
@@ -179,7 +203,7 @@ public enum Explanation {
             ? [other.selectType(.keySharing2025), other.companionType] : [other.zipType(.keySharing2025)]
     }
 
-    /// The narrowest selector that names a type.
+    /// The narrowest selector that names identities of `type`.
     private static func selector(naming type: CredentialType) -> Selector {
         switch type {
         case .encryption: .encryption
@@ -189,18 +213,5 @@ public enum Explanation {
         case .multi: .allUser
         case .unknown: .all
         }
-    }
-}
-
-extension CertificateFacts {
-    /// Key usage and kinds of names in words, for explanations.
-    public var summary: String {
-        var names: [String] = []
-        if hasRFC822Name { names.append("an e-mail name") }
-        if hasUTF8OtherName { names.append("a principal name") }
-        if hasOtherOtherName { names.append("another otherName") }
-        let usage = keyUsage.map { $0.names.isEmpty ? "empty" : $0.names.joined(separator: ", ") } ?? "absent"
-        return
-            "key usage \(usage); names: \(names.isEmpty ? "none of interest" : names.joined(separator: ", "))"
     }
 }

@@ -1,44 +1,65 @@
-/// Whether a consumer may pick an item, and why: what a picker shows and what an explanation says are both
-/// read from it.
+/// The decision whether a consumer may pick an item, and why. A picker shows decisions, and an explanation
+/// prints them.
+///
+/// ```swift
+/// let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
+/// let decision = request.decide(.file(identity, in: .signature, under: .keySharing2025))
+/// let reason = decision.reason  // .companionMissing
+/// let remedy = decision.missing  // ["purebred2025.select.signature-p12"]
+/// ```
 public struct ItemDecision: Sendable, Hashable {
-    /// What the user sees.
+    /// The ways in which a picker shows an item.
     public enum State: String, Sendable, Hashable {
-        /// Shown and can be picked.
+        /// The item is shown and can be picked.
         case enabled
-        /// Shown greyed out.
+        /// The item is shown and cannot be picked.
         case disabled
-        /// Not shown at all.
+        /// The item is not shown.
         case absent
     }
 
-    /// Why; the raw value is a stable code for scripts.
+    /// The reasons for a decision; the raw values are stable codes for scripts.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// The type of the item was asked for, or one to which it conforms.
         case requested
+        /// The type of the item was not asked for.
         case notRequested = "not-requested"
+        /// The folder of the file was asked for without the type of the files in it (docs/rules.md R2.9).
         case companionMissing = "companion-missing"
+        /// The folder was asked for without the type of the files in it (docs/rules.md R2.9).
         case folderContentsDisabled = "folder-contents-disabled"
+        /// No identity belongs to the folder, zip or legacy type.
         case emptySelection = "empty-selection"
+        /// A newer identity of the type takes the place of the identity (docs/rules.md R3.5).
         case olderGeneration = "older-generation"
+        /// The identity fits no rule of classification (docs/rules.md R5.10).
         case typeUnknown = "type-unknown"
+        /// The other mechanism gives the identity a type that was asked for (docs/rules.md R5.12).
         case classifiedDifferently = "classified-differently"
+        /// The type is not declared (docs/rules.md R2.11).
         case undeclaredType = "undeclared-type"
+        /// The type is spelled with `_` (docs/rules.md R2.12).
         case deprecatedSpelling = "deprecated-spelling"
+        /// The request names types of both mechanisms (docs/rules.md R1.1).
         case mixedMechanisms = "mixed-mechanisms"
+        /// The type belongs to the other mechanism (docs/rules.md R1.3).
         case otherMechanism = "other-mechanism"
     }
 
-    /// What it is about: an item's identifier, or the uniform type that cannot be asked for.
+    /// The identifier of the item, or the uniform type that cannot be asked for.
     public let identifier: String
     /// The item; nil where a uniform type is explained.
     public let item: Item?
+    /// How a picker shows the item.
     public let state: State
+    /// Why the item is shown so.
     public let reason: Reason
-    /// The reason as one sentence.
+    /// The reason as one sentence without a full stop, with the values.
     public let message: String
-    /// The types that would have to be asked for, or asked for instead, to change the decision.
+    /// The types to ask for, beside the others or in their place, to change the decision.
     public let missing: [String]
 
-    /// Whether it can be picked.
+    /// Whether the item can be picked.
     public var isEnabled: Bool { state == .enabled }
 
     init(_ item: Item, _ state: State, _ reason: Reason, _ message: String, missing: [String] = []) {
@@ -61,7 +82,8 @@ public struct ItemDecision: Sendable, Hashable {
 }
 
 extension TypeRequest {
-    /// Decides about an item of the 2025 mechanism, as the document picker does: by conformance of its type.
+    /// Decides about an item of the 2025 mechanism as the document picker does, by conformance of the item's
+    /// type (docs/rules.md R2.7 to R2.9).
     ///
     /// - Parameter isEmpty: whether the folder or zip is known to hold nothing.
     public func decide(

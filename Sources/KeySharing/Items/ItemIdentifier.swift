@@ -1,13 +1,20 @@
-/// What an item of the 2025 mechanism is, as its identifier spells it.
+/// The identifier of an item of the 2025 mechanism, taken apart (docs/rules.md R3.12).
+///
+/// ```swift
+/// let identifier = ItemIdentifier("Encryption.zip")  // .zip(.encryption)
+/// let text = ItemIdentifier.folder(.authentication).description  // "PIV"
+/// ```
 public enum ItemIdentifier: Sendable, Hashable {
-    /// An identity at the root: its label.
+    /// The file of an identity at the root; spelled as the label.
     case identity(label: String)
-    /// The same identity inside a folder: `<Folder>.<label>`.
+    /// The file of an identity in the folder of a selector; spelled `<Folder>.<label>`.
     case member(Selector, label: String)
+    /// The folder of a selector; spelled as the folder's name.
     case folder(Selector)
+    /// The zip of a selector; spelled `<Folder>.zip`.
     case zip(Selector)
 
-    /// Reads an identifier; nil where it cannot name anything.
+    /// Reads an identifier; nil for text that no item can have as its identifier.
     public init?(_ text: String) {
         if let selector = Selector(folderName: text) {
             self = .folder(selector)
@@ -29,7 +36,7 @@ public enum ItemIdentifier: Sendable, Hashable {
         self = selector.map { .member($0, label: label) } ?? .identity(label: label)
     }
 
-    /// A SHA-256 in upper-case hexadecimal, as labels are.
+    /// The text as a label, a SHA-256 in upper-case hexadecimal (docs/rules.md R3.11); nil for other text.
     private static func label(_ text: Substring) -> String? {
         let isLabel =
             text.utf8.count == 64
@@ -39,7 +46,7 @@ public enum ItemIdentifier: Sendable, Hashable {
 }
 
 extension ItemIdentifier: CustomStringConvertible {
-    /// The identifier as messages carry it.
+    /// The identifier as text, as the protocol carries it.
     public var description: String {
         switch self {
         case .identity(let label): label

@@ -1,9 +1,13 @@
-/// Finding an item by what a user calls it: its identifier, or its file name.
+/// Functions that find an item by what a user calls it: the identifier or the file name (docs/rules.md
+/// R7.18).
 ///
-/// An identifier always works. A file name is looked for at the root first, then everywhere else; it must be
-/// unique where it is found.
+/// A file name is looked for at the root first, then in the folders, and must be unique where it is found.
+///
+/// ```swift
+/// let item = try ItemLookup.match("piv_048F.p12", in: items)
+/// ```
 public enum ItemLookup {
-    /// The one item of a container, or of several, that `name` names; nil where none does.
+    /// The item that `name` names among `items`, by identifier or by file name; nil where none does.
     ///
     /// - Throws: `RequestError` `.ambiguousName` where several items have that file name.
     public static func match(_ name: String, in items: [Item]) throws(RequestError) -> Item? {
@@ -15,8 +19,8 @@ public enum ItemLookup {
         return matches.first
     }
 
-    /// The item that `name` names among everything a provider lists: by identifier, else by file name at the root,
-    /// else by file name in the folders (docs/rules.md R7.18).
+    /// The item that `name` names among everything a provider lists: by identifier, else by file name at the
+    /// root, else by file name in the folders (docs/rules.md R7.18).
     ///
     /// - Parameters:
     ///   - item: the item of an identifier; nil where the provider has none.

@@ -1,22 +1,41 @@
-/// The type that a mechanism's rules give a certificate, and which rule it was.
+/// The type that the rules of a mechanism give a certificate, and the rule that gave it (docs/rules.md R5).
+///
+/// ```swift
+/// let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
+/// let classification = Classification(facts, under: .keySharing2025)
+/// let type = classification.type  // .signature
+/// let because = classification.rule.sentence
+/// ```
 public struct Classification: Sendable, Hashable {
-    /// The rule that decided; its raw value is a stable code for scripts.
+    /// The rules of classification; the raw values are stable codes for scripts.
     public enum Rule: String, Sendable, Hashable, CaseIterable {
+        /// docs/rules.md R5.3.
         case signsAndEnciphers = "signs-and-enciphers"
+        /// docs/rules.md R5.4.
         case signsWithNonRepudiation = "signs-with-non-repudiation"
+        /// docs/rules.md R5.5.
         case signsWithEmailName = "signs-with-email-name"
+        /// docs/rules.md R5.7.
         case signsWithPrincipalName = "signs-with-principal-name"
+        /// docs/rules.md R5.6, legacy only.
         case signsWithoutEmailName = "signs-without-email-name"
+        /// docs/rules.md R5.8, 2025 only.
         case signsWithoutNames = "signs-without-names"
+        /// docs/rules.md R5.9.
         case enciphersOnly = "enciphers-only"
+        /// docs/rules.md R5.2.
         case noKeyUsage = "no-key-usage"
+        /// docs/rules.md R5.10.
         case otherKeyUsage = "other-key-usage"
     }
 
+    /// The type of the certificate.
     public let type: CredentialType
+    /// The rule that decided.
     public let rule: Rule
 
-    /// Applies the rules of `mechanism`; the first that fits wins, and bits no rule names are ignored.
+    /// Classifies a certificate by the facts about it (docs/rules.md R5.1 to R5.11). The first rule that fits
+    /// decides; bits of the key usage that no rule names are ignored.
     public init(_ facts: CertificateFacts, under mechanism: Mechanism) {
         rule = Self.rule(for: facts, under: mechanism)
         type =
@@ -33,9 +52,10 @@ public struct Classification: Sendable, Hashable {
     }
 
     private static func rule(for facts: CertificateFacts, under mechanism: Mechanism) -> Rule {
-        // RFC 5280 asks for at least one bit, so an empty extension says as little as a missing one.
+        // RFC 5280, 4.2.1.3, asks for at least one bit: an empty extension says as little as a missing one.
         guard let usage = facts.keyUsage, !usage.isEmpty else { return .noKeyUsage }
         let signs = usage.contains(.digitalSignature)
+        // docs/rules.md R5.11; key agreement on a curve is what RSA key transport is elsewhere (RFC 5480, 3).
         let enciphers =
             usage.contains(.keyEncipherment) || (facts.isEllipticCurve && usage.contains(.keyAgreement))
         if signs && enciphers { return .signsAndEnciphers }
@@ -49,7 +69,7 @@ public struct Classification: Sendable, Hashable {
 }
 
 extension Classification.Rule {
-    /// The rule as a sentence about the certificate.
+    /// The rule as a phrase about the certificate.
     public var sentence: String {
         switch self {
         case .signsAndEnciphers: "its key usage has both digital signature and key encipherment"
@@ -63,27 +83,6 @@ extension Classification.Rule {
         case .enciphersOnly: "its key usage has key encipherment without digital signature"
         case .noKeyUsage: "it has no key usage"
         case .otherKeyUsage: "its key usage has neither digital signature nor key encipherment"
-        }
-    }
-}
-
-extension CredentialType {
-    /// The key usage that an identity of this type is good for nothing without; nil where there is none.
-    public func expectedKeyUsage(isEllipticCurve: Bool) -> KeyUsage? {
-        switch self {
-        case .encryption: isEllipticCurve ? .keyAgreement : .keyEncipherment
-        case .device, .signature, .authentication: .digitalSignature
-        case .multi, .unknown: nil
-        }
-    }
-
-    /// The extended key usages, dotted, that an identity of this type is good for nothing without; nil where
-    /// certificates of the type come with and without any.
-    public var expectedExtendedKeyUsage: [String]? {
-        switch self {
-        case .signature: ["1.3.6.1.5.5.7.3.4"]  // emailProtection
-        case .authentication, .device: ["1.3.6.1.5.5.7.3.2"]  // clientAuth
-        case .encryption, .multi, .unknown: nil
         }
     }
 }

@@ -1,13 +1,63 @@
-/// The two ways of key sharing, which never mix: their types, lists and passwords all differ.
+/// One of the two mechanisms of key sharing, whose types, lists and passwords differ (docs/rules.md R1).
+///
+/// ```swift
+/// let owner = Mechanism(owning: "purebred2025.zip.all")  // .keySharing2025
+/// let shared = Mechanism(owning: SystemType.pkcs12)  // nil: a system type belongs to either
+/// let types = Mechanism.legacy.requestableTypes  // 15 identifiers
+/// ```
 public enum Mechanism: String, Sendable, Hashable, CaseIterable {
-    /// Since 2016: the provider filters, the password travels on the pasteboard.
+    /// The mechanism since 2016: the provider filters, and the password travels on the pasteboard.
     case legacy
-    /// Since 2025: the provider lists everything, the OS disables what was not asked for, and a password
-    /// service hands out the password.
+    /// The mechanism since 2025: the provider lists everything, the system disables what was not asked for,
+    /// and a password service hands out the password.
     case keySharing2025 = "2025"
+
+    /// The mechanism that a type belongs to by its prefix; nil for a system type, which belongs to either
+    /// (docs/rules.md R1.2).
+    public init?(owning identifier: String) {
+        guard let match = Self.allCases.first(where: { identifier.hasPrefix($0.typePrefix + ".") }) else {
+            return nil
+        }
+        self = match
+    }
+
+    /// The type of a single PKCS #12 file; a request without types asks for it (docs/rules.md R1.4).
+    public var plainType: String {
+        switch self {
+        case .legacy: SystemType.pkcs12
+        case .keySharing2025: "\(typePrefix).rsa.pkcs-12"
+        }
+    }
+
+    /// The types that a consumer can ask for: 15 of legacy, 22 of 2025 (docs/rules.md R2.2, R2.3).
+    public var requestableTypes: [String] {
+        let selecting = Selector.allCases.map { $0.selectType(self) }
+        let companions = self == .keySharing2025 ? Selector.allCases.map(\.companionType) : []
+        return [plainType] + selecting + companions + Selector.allCases.map { $0.zipType(self) }
+    }
+
+    /// The first component of the mechanism's own types.
+    var typePrefix: String {
+        switch self {
+        case .legacy: "purebred"
+        case .keySharing2025: "purebred2025"
+        }
+    }
 }
 
 extension Mechanism: CustomStringConvertible {
-    /// `legacy` or `2025`, as the commands spell it.
+    /// `legacy` or `2025`, as commands and JSON documents spell the mechanism.
     public var description: String { rawValue }
+}
+
+/// The system types that key sharing names beside the types of its selectors.
+///
+/// ```swift
+/// let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)
+/// ```
+public enum SystemType {
+    /// The type of any PKCS #12 file.
+    public static let pkcs12 = "com.rsa.pkcs-12"
+    /// The type of any zip file.
+    public static let zipArchive = "public.zip-archive"
 }

@@ -1,15 +1,27 @@
-/// Whether an identity belongs to a selection, and why: the one decision behind every list, look-up, export
-/// and explanation.
+/// The decision whether an identity belongs to a selection, and why.
+///
+/// One function makes every such decision, for listing, look-up, export and explanation:
+/// ``SortedIdentities/decide(_:)`` (docs/rules.md R3.21).
+///
+/// ```swift
+/// let decisions = SortedIdentities(identities, under: .keySharing2025)
+///     .decide(Selector.signature.selection(.keySharing2025))
+/// let older = decisions.filter { $0.outcome != .member && $0.outcome != .typeNotSelected }
+/// ```
 public struct Membership: Sendable, Hashable {
-    /// What was decided.
+    /// The ways in which an identity belongs to a selection or does not.
     public enum Outcome: Sendable, Hashable {
+        /// The identity belongs to the selection.
         case member
-        /// Its type is not among the wanted ones.
+        /// The type of the identity is not selected.
         case typeNotSelected
-        /// Only the most recent of its type is wanted, and `newest` is more recent.
+        /// Only the most recent of the type is selected, and the identity with the label `newest` is more
+        /// recent.
         case olderGeneration(newest: String)
     }
 
+    /// The identity that the decision is about.
     public let identity: IdentitySummary
+    /// Whether the identity belongs to the selection, and if not, why.
     public let outcome: Outcome
 }

@@ -1,41 +1,49 @@
-/// Which identities are wanted: of each type every one, or only the most recent.
+/// The identities that are wanted: of each type all, or only the most recent. A type that is not named is not
+/// wanted.
 ///
-/// A type that is not named is not wanted.
+/// ```swift
+/// var selection = Selector.signature.selection(.keySharing2025)
+/// selection.formUnion(Selector.encryption.selection(.keySharing2025))
+/// let extent = selection.extents[.signature]  // .mostRecent
+/// ```
 public struct Selection: Sendable, Hashable {
-    /// How much of a type is wanted.
+    /// How many identities of a type are wanted.
     public enum Extent: Sendable, Hashable {
-        /// Those with the greatest notBefore; several where they share it.
+        /// The identities with the greatest notBefore; several where they share it (docs/rules.md R3.5).
         case mostRecent
+        /// Every identity of the type.
         case everyOne
     }
 
+    /// The types that are wanted, and how many identities of each.
     public var extents: [CredentialType: Extent]
 
+    /// Makes a selection of the types named; without any it selects nothing.
     public init(_ extents: [CredentialType: Extent] = [:]) {
         self.extents = extents
     }
 
-    /// Everything the keychain holds.
+    /// The selection of every identity of every type.
     public static let everything = Selection(
         Dictionary(uniqueKeysWithValues: CredentialType.allCases.map { ($0, .everyOne) }))
 
-    /// Adds what `other` wants; "every one" wins over "most recent".
+    /// Adds what `other` selects; "every one" wins over "most recent".
     public mutating func formUnion(_ other: Selection) {
         extents.merge(other.extents) { $0 == .everyOne ? $0 : $1 }
     }
 
-    /// Wants every identity of the types that are named already.
+    /// Selects every identity of the types that are named already (docs/rules.md R4.7).
     public mutating func liftMostRecent() {
         extents = extents.mapValues { _ in .everyOne }
     }
 }
 
 extension Selector {
-    /// What the selector holds in `mechanism`.
+    /// The identities that the selector names in `mechanism` (docs/rules.md R3.3 to R3.9, R4.2 to R4.5,
+    /// R4.8).
     ///
-    /// Every encryption identity belongs wherever one does, because what was encrypted for a recovered key must
-    /// stay readable. The legacy `no-filter` holds nothing by itself: it lifts "most recent" from what stands
-    /// beside it.
+    /// Every encryption identity belongs to a selection that has any, because mail encrypted for a key
+    /// recovered from escrow must stay readable. The legacy `no-filter` names nothing by itself.
     public func selection(_ mechanism: Mechanism) -> Selection {
         switch (self, mechanism) {
         case (.encryption, _): return Selection([.encryption: .everyOne])

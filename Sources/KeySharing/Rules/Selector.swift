@@ -1,17 +1,33 @@
-/// What a consumer can ask for: the last component of a selecting type, and the folder and zip that hold it.
+/// A choice of identities that a consumer can ask for by type (docs/rules.md R2.1).
 ///
-/// This file is the one place that spells the identifiers of either mechanism. The order of the cases is the
-/// order in which the 2025 provider lists its folders and its zips.
+/// A selector names a folder and a zip of the 2025 mechanism, and a type for files and one for an archive in
+/// either mechanism. This file and `Mechanism.swift` spell every identifier of both (docs/rules.md R2.15).
+/// The order of the cases is the order in which a 2025 provider lists its folders and zips (docs/rules.md
+/// R3.1).
+///
+/// ```swift
+/// let selector = Selector.authentication
+/// let types = [selector.selectType(.keySharing2025), selector.companionType]
+/// let folder = selector.folderName  // "PIV"
+/// let zip = Selector(zipName: "PIV.zip")  // .authentication
+/// ```
 public enum Selector: String, Sendable, Hashable, CaseIterable {
+    /// Everything of the user: encryption, signature and authentication identities.
     case allUser = "all-user"
+    /// Everything of the user and the device.
     case all
+    /// Authentication identities, which Purebred also calls PIV.
     case authentication
+    /// Signature identities.
     case signature
+    /// Encryption identities.
     case encryption
+    /// Device identities.
     case device
+    /// Every identity of every type in 2025; in legacy, what lifts "most recent" from other types.
     case noFilter = "no-filter"
 
-    /// The 2025 folder's name, which is also its identifier.
+    /// The name of the selector's 2025 folder, which is the folder's identifier too (docs/rules.md R3.12).
     public var folderName: String {
         switch self {
         case .allUser: "All User"
@@ -24,75 +40,29 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The 2025 zip's name, which is also its identifier.
+    /// The name of the selector's 2025 zip, which is the zip's identifier too (docs/rules.md R3.12).
     public var zipName: String { folderName + ".zip" }
 
-    /// The type of the 2025 folder, or the one by which a legacy consumer asks for single files.
+    /// The type of the 2025 folder, or the type by which a legacy consumer asks for single files.
     public func selectType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
 
-    /// The 2025 type of the files inside the folder.
-    public var companionType: String { selectType(.keySharing2025) + Self.companionSuffix }
+    /// The type of the files in the 2025 folder, which a consumer asks for beside the folder's type
+    /// (docs/rules.md R2.9).
+    public var companionType: String { selectType(.keySharing2025) + "-p12" }
 
-    /// The type of the 2025 zip, or the one by which a legacy consumer asks for an archive.
+    /// The type of the 2025 zip, or the type by which a legacy consumer asks for an archive (docs/rules.md
+    /// R2.14).
     public func zipType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).zip.\(rawValue)" }
 
-    /// The selector whose folder has this name.
+    /// The selector whose folder has the name given; nil where there is none.
     public init?(folderName: String) {
         guard let match = Self.allCases.first(where: { $0.folderName == folderName }) else { return nil }
         self = match
     }
 
-    /// The selector whose zip has this name.
+    /// The selector whose zip has the name given; nil where there is none.
     public init?(zipName: String) {
         guard let match = Self.allCases.first(where: { $0.zipName == zipName }) else { return nil }
         self = match
-    }
-
-    private static let companionSuffix = "-p12"
-}
-
-/// The system types that key sharing names outside the selectors.
-public enum SystemType {
-    /// A PKCS #12 file of whatever origin.
-    public static let pkcs12 = "com.rsa.pkcs-12"
-    /// A zip file of whatever origin.
-    public static let zipArchive = "public.zip-archive"
-}
-
-extension Mechanism {
-    /// The type of a single PKCS #12 file, and what asking for nothing means.
-    public var plainType: String {
-        switch self {
-        case .legacy: SystemType.pkcs12
-        case .keySharing2025: "\(typePrefix).rsa.pkcs-12"
-        }
-    }
-
-    /// What a type identifier says about which mechanism it belongs to; nil for the system's, which belong
-    /// to either.
-    public init?(owning identifier: String) {
-        guard let match = Self.allCases.first(where: { identifier.hasPrefix($0.typePrefix + ".") }) else {
-            return nil
-        }
-        self = match
-    }
-
-    /// Every type a consumer of this mechanism can ask for: fifteen legacy ones, twenty-two of 2025.
-    public var requestableTypes: [String] {
-        switch self {
-        case .legacy:
-            [plainType] + Selector.allCases.map { $0.selectType(self) }
-                + Selector.allCases.map { $0.zipType(self) }
-        case .keySharing2025:
-            [plainType] + Selector.allCases.map { $0.selectType(self) }
-                + Selector.allCases.map(\.companionType) + Selector.allCases.map { $0.zipType(self) }
-        }
-    }
-
-    fileprivate var typePrefix: String {
-        switch self {
-        case .legacy: "purebred"
-        case .keySharing2025: "purebred2025"
-        }
     }
 }

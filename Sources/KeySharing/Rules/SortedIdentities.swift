@@ -1,7 +1,14 @@
-/// The identities of a provider in the order of lists: by type, the newest first within one, then by label.
+/// Identities in the order of lists: by type, the newest first within a type, then by label (docs/rules.md
+/// R3.10).
+///
+/// ```swift
+/// let sorted = SortedIdentities(identities, under: .keySharing2025)
+/// let members = sorted.members(of: Selector.all.selection(.keySharing2025))
+/// ```
 public struct SortedIdentities: Sendable {
-    /// Whose rules sort the identities into types.
+    /// The mechanism whose rules give the identities their types.
     public let mechanism: Mechanism
+    /// The identities in the order of lists.
     public let identities: [IdentitySummary]
 
     /// Sorts identities that come in any order.
@@ -15,9 +22,11 @@ public struct SortedIdentities: Sendable {
         }
     }
 
-    /// Decides for every identity whether it belongs to `selection`.
+    /// Decides for every identity whether it belongs to `selection` (docs/rules.md R3.5, R3.21).
+    ///
+    /// - Returns: a decision for each identity, in the order of lists.
     public func decide(_ selection: Selection) -> [Membership] {
-        // Newest first within a type, so the first one met of a type is its most recent.
+        // The newest comes first within a type, so that the first identity met of a type is the most recent.
         var newest: [CredentialType: IdentitySummary] = [:]
         return identities.map { identity in
             let type = identity.type(mechanism)
@@ -34,7 +43,7 @@ public struct SortedIdentities: Sendable {
         }
     }
 
-    /// The identities that belong to `selection`.
+    /// The identities that belong to `selection`, in the order of lists.
     public func members(of selection: Selection) -> [IdentitySummary] {
         decide(selection).filter { $0.outcome == .member }.map(\.identity)
     }

@@ -1,13 +1,22 @@
-/// The uniform types a consumer asks for, checked against one mechanism.
+/// The uniform types that a consumer asks for, checked against one mechanism.
+///
+/// ```swift
+/// let request = try TypeRequest(
+///     [Selector.signature.selectType(.keySharing2025), Selector.signature.companionType],
+///     mechanism: .keySharing2025)
+/// let selectable = items.filter { request.decide($0).isEnabled }
+/// ```
 public struct TypeRequest: Sendable, Hashable {
+    /// The mechanism that the types belong to.
     public let mechanism: Mechanism
     /// The identifiers in the order they were given, each once; never empty.
     public let identifiers: [String]
 
-    /// Checks every identifier; asking for nothing means the mechanism's plain PKCS #12 type.
+    /// Checks every identifier. A request without identifiers asks for the mechanism's plain PKCS #12 type
+    /// (docs/rules.md R1.4).
     ///
-    /// - Throws: `RequestError` for the first identifier that is undeclared, deprecated, or of the other
-    ///   mechanism.
+    /// - Throws: `RequestError` for the first identifier that cannot be asked for: `.undeclaredType`,
+    ///   `.deprecatedSpelling`, `.mixedMechanisms`, `.otherMechanism`.
     public init(
         _ identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
     ) throws(RequestError) {
@@ -16,7 +25,8 @@ public struct TypeRequest: Sendable, Hashable {
         self.init(accepting: identifiers, mechanism: mechanism)
     }
 
-    /// What is wrong with the identifiers, one error for each that cannot be asked for.
+    /// The errors of a request, one for each identifier that cannot be asked for (docs/rules.md R1.1, R1.3,
+    /// R2.11, R2.12).
     public static func problems(
         with identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
     ) -> [RequestError] {
@@ -32,7 +42,8 @@ public struct TypeRequest: Sendable, Hashable {
         }
     }
 
-    /// The request that is left once every identifier with a problem is dropped, for explaining the rest.
+    /// Drops every identifier that cannot be asked for, so that the rest can be explained (docs/rules.md
+    /// R2.13).
     public init(
         droppingProblemsFrom identifiers: [String], mechanism: Mechanism,
         registry: UniformTypeRegistry = .standard

@@ -1,25 +1,31 @@
 internal import Foundation
 internal import UTTypes
 
-/// The types a device knows, and what conforms to what.
+/// The uniform types that a device knows, and which conforms to which.
 ///
-/// Look-ups are by exact identifier. Conformance is transitive and reflexive, as `UTType.conforms(to:)` has it.
+/// Types are found by their exact identifier. Conformance is reflexive and transitive, as in
+/// `UTType.conforms(to:)` of Apple's UniformTypeIdentifiers (docs/rules.md R2.6).
+///
+/// ```swift
+/// let registry = UniformTypeRegistry.standard
+/// let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
+/// ```
 public struct UniformTypeRegistry: Sendable {
-    /// The types of both mechanisms and the system types they stand on.
+    /// The types of both mechanisms and the system types to which these conform (docs/rules.md R2.2 to R2.5).
     public static let standard = UniformTypeRegistry(builtIn: [
         UTTypeDeclarations.system, UTTypeDeclarations.legacy, UTTypeDeclarations.keySharing2025,
     ])
 
-    /// Every declared type by its identifier.
+    /// The declared types by identifier.
     public let types: [String: UniformType]
 
-    /// Each identifier with everything it conforms to, itself included.
+    /// Each identifier with everything that its type conforms to, the type itself included.
     private let closure: [String: Set<String>]
 
-    /// Reads property lists that hold `UTExportedTypeDeclarations`.
+    /// Reads property lists that hold `UTExportedTypeDeclarations`, in any format of property lists.
     ///
-    /// - Throws: `RequestError` `.malformedDeclarations` for a list that is none, lacks an identifier, or declares
-    ///   one twice.
+    /// - Throws: `RequestError` `.malformedDeclarations` for a list that cannot be read, lacks an identifier,
+    ///   or declares a type twice.
     public init(propertyLists: [[UInt8]]) throws(RequestError) {
         var types: [String: UniformType] = [:]
         for list in propertyLists {
@@ -34,12 +40,14 @@ public struct UniformTypeRegistry: Sendable {
         self.init(types: types)
     }
 
-    /// The compiled-in lists: a test reads them through the throwing initialiser, so that a slip in one of
-    /// them fails there and not here.
+    /// Reads the compiled-in lists. They are part of the program, so that an error in them is one of the
+    /// programmer's, which the first use shows.
     private init(builtIn lists: [[UInt8]]) {
-        let declared = lists.flatMap { list in (try? Self.declarations(in: list)) ?? [] }
-        self.init(
-            types: Dictionary(declared.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first }))
+        do throws(RequestError) {
+            try self.init(propertyLists: lists)
+        } catch {
+            preconditionFailure("the compiled-in type declarations are malformed: \(error)")
+        }
     }
 
     private init(types: [String: UniformType]) {
@@ -55,10 +63,10 @@ public struct UniformTypeRegistry: Sendable {
         }
     }
 
-    /// The declared type of this identifier.
+    /// The declared type with the identifier given.
     ///
-    /// - Throws: `RequestError`: `.deprecatedSpelling` for a spelling with `_` of a declared identifier,
-    ///   `.undeclaredType` for everything else that is not declared.
+    /// - Throws: `RequestError`: `.deprecatedSpelling` for a spelling with `_` of a declared identifier
+    ///   (docs/rules.md R2.12), `.undeclaredType` for everything else that is not declared (R2.11).
     public func type(_ identifier: String) throws(RequestError) -> UniformType {
         if let type = types[identifier] { return type }
         let modern = identifier.replacingOccurrences(of: "_", with: "-")
@@ -68,8 +76,8 @@ public struct UniformTypeRegistry: Sendable {
         throw RequestError(.undeclaredType, identifier)
     }
 
-    /// Whether something of type `identifier` is also of type `other`. Undeclared identifiers conform to
-    /// nothing.
+    /// Whether the type `identifier` conforms to the type `other` (docs/rules.md R2.6). An undeclared type
+    /// conforms to nothing, not even to itself.
     public func conforms(_ identifier: String, to other: String) -> Bool {
         closure[identifier]?.contains(other) ?? false
     }
@@ -90,7 +98,7 @@ public struct UniformTypeRegistry: Sendable {
     }
 }
 
-/// `UTExportedTypeDeclarations` as an `Info.plist` spells it.
+/// The key `UTExportedTypeDeclarations` of an `Info.plist`.
 private struct DeclarationFile: Decodable {
     let declarations: [Declaration]
 

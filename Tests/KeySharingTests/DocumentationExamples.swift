@@ -1,0 +1,229 @@
+import Foundation
+import KeySharing
+import Testing
+
+/// The examples of the documentation of `KeySharing`, so that the compiler reads them and their results are checked.
+///
+/// `DocumentationTests` makes sure that every example of a doc comment or an article stands here line by line. The
+/// module is imported without `@testable`: an example can use what an app can use.
+@Suite("The examples of the documentation")
+struct DocumentationExamples {
+    private let identity = IdentitySummary(
+        label: String(repeating: "0A", count: 32), serialNumber: "048F",
+        notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+        facts: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true))
+
+    /// Two signature identities, the older one first, and an authentication identity.
+    private var identities: [IdentitySummary] {
+        let facts = CertificateFacts(keyUsage: [.digitalSignature, .nonRepudiation])
+        return [1, 2].map { year in
+            IdentitySummary(
+                label: String(repeating: "\(year)B", count: 32), serialNumber: "0\(year)",
+                notBefore: Date(timeIntervalSince1970: Double(year) * 31_557_600), facts: facts)
+        } + [identity]
+    }
+
+    private var items: [Item] {
+        [
+            .file(identity, under: .keySharing2025),
+            .file(identities[1], in: .signature, under: .keySharing2025),
+        ]
+    }
+
+    @Test("The example of Mechanism gives the results that it names")
+    func mechanism() {
+        let owner = Mechanism(owning: "purebred2025.zip.all")  // .keySharing2025
+        let shared = Mechanism(owning: SystemType.pkcs12)  // nil: a system type belongs to either
+        let types = Mechanism.legacy.requestableTypes  // 15 identifiers
+        #expect(owner == .keySharing2025 && shared == nil && types.count == 15)
+    }
+
+    @Test("The example of SystemType gives a request")
+    func systemType() throws {
+        let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)
+        #expect(request.decide(items[1]).isEnabled)
+    }
+
+    @Test("The example of Selector gives the results that it names")
+    func selector() {
+        let selector = Selector.authentication
+        let types = [selector.selectType(.keySharing2025), selector.companionType]
+        let folder = selector.folderName  // "PIV"
+        let zip = Selector(zipName: "PIV.zip")  // .authentication
+        #expect(types == ["purebred2025.select.authentication", "purebred2025.select.authentication-p12"])
+        #expect(folder == "PIV" && zip == .authentication)
+    }
+
+    @Test("The example of Selection gives the result that it names")
+    func selection() {
+        var selection = Selector.signature.selection(.keySharing2025)
+        selection.formUnion(Selector.encryption.selection(.keySharing2025))
+        let extent = selection.extents[.signature]  // .mostRecent
+        #expect(extent == .mostRecent && selection.extents[.encryption] == .everyOne)
+    }
+
+    @Test("The example of Membership finds the older signature identity")
+    func membership() {
+        let decisions = SortedIdentities(identities, under: .keySharing2025)
+            .decide(Selector.signature.selection(.keySharing2025))
+        let older = decisions.filter { $0.outcome != .member && $0.outcome != .typeNotSelected }
+        #expect(older.map(\.identity.serialNumber) == ["01"])
+    }
+
+    @Test("The example of SortedIdentities gives the members of a selection")
+    func sortedIdentities() {
+        let sorted = SortedIdentities(identities, under: .keySharing2025)
+        let members = sorted.members(of: Selector.all.selection(.keySharing2025))
+        #expect(members.map(\.serialNumber) == ["02", "048F"])
+    }
+
+    @Test("The example of Classification gives the result that it names")
+    func classification() {
+        let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
+        let classification = Classification(facts, under: .keySharing2025)
+        let type = classification.type  // .signature
+        let because = classification.rule.sentence
+        #expect(type == .signature && because.contains("e-mail"))
+    }
+
+    @Test("The example of LegacyRequest gives the results that it names")
+    func legacyRequest() {
+        let request = LegacyRequest(types: ["purebred.select.signature", "purebred.select.no-filter"])
+        let shape = request.shape  // .files
+        let extent = request.selection.extents[.signature]  // .everyOne, lifted by no-filter
+        #expect(shape == .files && extent == .everyOne)
+    }
+
+    @Test("The example of TypeRequest leaves the items that can be picked")
+    func typeRequest() throws {
+        let request = try TypeRequest(
+            [Selector.signature.selectType(.keySharing2025), Selector.signature.companionType],
+            mechanism: .keySharing2025)
+        let selectable = items.filter { request.decide($0).isEnabled }
+        #expect(selectable == [items[1]])
+    }
+
+    @Test("The example of RequestError advises the spelling to ask for")
+    func requestError() {
+        var advice: String?
+        do throws(RequestError) {
+            _ = try TypeRequest(["purebred2025.select.all_user"], mechanism: .keySharing2025)
+        } catch {
+            if case .deprecatedSpelling(let modern) = error.code { advice = "ask for \(modern)" }
+        }
+        #expect(advice == "ask for purebred2025.select.all-user")
+    }
+
+    @Test("The example of CredentialType gives the results that it names")
+    func credentialType() {
+        let prefix = CredentialType.authentication.filenamePrefix  // "piv"
+        let usage = CredentialType.encryption.expectedKeyUsage(isEllipticCurve: true)  // .keyAgreement
+        #expect(prefix == "piv" && usage == .keyAgreement)
+    }
+
+    @Test("The example of CertificateFacts gives the result that it names")
+    func certificateFacts() {
+        let facts = CertificateFacts(
+            keyUsage: [.digitalSignature, .nonRepudiation], hasRFC822Name: true, hasUTF8OtherName: true)
+        let type = Classification(facts, under: .keySharing2025).type  // .signature
+        #expect(type == .signature)
+    }
+
+    @Test("The example of ClassificationReport gives the results that it names")
+    func classificationReport() {
+        let report = ClassificationReport(CertificateFacts(keyUsage: nil))
+        let types = [report.keySharing2025.type, report.legacy.type]  // [.unknown, .device]
+        let warnings = report.warnings.map(\.sentence)
+        #expect(types == [.unknown, .device] && warnings.count == 3)
+    }
+
+    @Test("The example of IdentitySummary gives the result that it names")
+    func identitySummary() {
+        let identity = IdentitySummary(
+            label: String(repeating: "0A", count: 32), serialNumber: "048F",
+            notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+            facts: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true))
+        let filename = identity.filename(.keySharing2025)  // "piv_048F.p12"
+        #expect(filename == "piv_048F.p12")
+    }
+
+    @Test("The example of KeyUsage gives the result that it names")
+    func keyUsage() {
+        let usage: KeyUsage = [.digitalSignature, .nonRepudiation]
+        let names = usage.names  // ["digitalSignature", "nonRepudiation"]
+        #expect(names == ["digitalSignature", "nonRepudiation"])
+    }
+
+    @Test("The example of UniformType gives the result that it names")
+    func uniformType() throws {
+        let type = try UniformTypeRegistry.standard.type("purebred2025.select.signature")
+        let description = type.description  // "X.509 Signature Certificate"
+        #expect(description == "X.509 Signature Certificate")
+    }
+
+    @Test("The example of UniformTypeRegistry gives the result that it names")
+    func uniformTypeRegistry() {
+        let registry = UniformTypeRegistry.standard
+        let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
+        #expect(isPKCS12)
+    }
+
+    @Test("The example of Item makes a file that its folder's type does not enable")
+    func item() throws {
+        let file = Item.file(identity, in: .authentication, under: .keySharing2025)
+        let folder = Item.folder(.authentication, created: identity.notBefore)
+        let request = try TypeRequest([folder.contentType], mechanism: .keySharing2025)
+        let decision = request.decide(file)
+        #expect(!decision.isEnabled && request.decide(folder).isEnabled)
+    }
+
+    @Test("The example of ItemDecision gives the results that it names")
+    func itemDecision() throws {
+        let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
+        let decision = request.decide(.file(identity, in: .signature, under: .keySharing2025))
+        let reason = decision.reason  // .companionMissing
+        let remedy = decision.missing  // ["purebred2025.select.signature-p12"]
+        #expect(reason == .companionMissing && remedy == ["purebred2025.select.signature-p12"])
+    }
+
+    @Test("The example of ItemIdentifier gives the results that it names")
+    func itemIdentifier() {
+        let identifier = ItemIdentifier("Encryption.zip")  // .zip(.encryption)
+        let text = ItemIdentifier.folder(.authentication).description  // "PIV"
+        #expect(identifier == .zip(.encryption) && text == "PIV")
+    }
+
+    @Test("The example of ItemLookup finds an item by its file name")
+    func itemLookup() throws {
+        let item = try ItemLookup.match("piv_048F.p12", in: items)
+        #expect(item == items[0])
+    }
+
+    @Test("The example of Explanation says why an older identity is absent")
+    func explanation() throws {
+        let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+        let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
+        let sentences = rows.map { "\($0.identifier): \($0.message)" }
+        #expect(sentences.count == 1)
+        #expect(sentences.first?.contains("is newer") == true)
+    }
+
+    @Test("The example of the article about providers lists the items of two containers")
+    func article() {
+        let sorted = SortedIdentities(identities, under: .keySharing2025)
+        let root = sorted.identities.map { Item.file($0, under: .keySharing2025) }
+        let signatures = sorted.members(of: Selector.signature.selection(.keySharing2025))
+            .map { Item.file($0, in: .signature, under: .keySharing2025) }
+        #expect(root.count == 3 && signatures.map(\.filename) == ["signature_02.p12"])
+    }
+
+    @Test("The example of the article about consumers explains what was not asked for")
+    func consumerArticle() throws {
+        let request = try TypeRequest(
+            [Selector.signature.selectType(.keySharing2025)], mechanism: .keySharing2025)
+        for decision in items.map({ request.decide($0) }) where !decision.isEnabled {
+            print(decision.identifier, decision.message, decision.missing)
+        }
+        #expect(items.allSatisfy { !request.decide($0).isEnabled })
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+import KeySharing
+
+// A device certificate of 2025 that the legacy rules take for an authentication certificate: classified, listed and
+// explained by the public API of KeySharing.
+let device = IdentitySummary(
+    label: String(repeating: "0A", count: 32), serialNumber: "048F",
+    notBefore: Date(timeIntervalSince1970: 1_700_000_000), facts: CertificateFacts(keyUsage: .digitalSignature))
+let file = Item.file(device, in: .device, under: .keySharing2025)
+let request = try TypeRequest(
+    [Selector.authentication.selectType(.keySharing2025), Selector.authentication.companionType],
+    mechanism: .keySharing2025)
+for row in Explanation.keySharing2025(items: [file], identities: [device], request: request) {
+    print(row.state.rawValue, row.reason.rawValue, row.missing.joined(separator: " "))
+}
