@@ -1,12 +1,13 @@
 package import Foundation
 
-/// Dates as people write them.
+/// Dates as people write them, for options and descriptions of test certificates.
 package enum CertificateDate {
-    /// What certificates and archives can be dated by: the years 1900 to 2200.
+    /// The dates that certificates and archives are given: those of the years 1900 to 2200.
     package static let supported =
         Date(timeIntervalSince1970: -2_208_988_800)..<Date(timeIntervalSince1970: 7_289_654_400)
 
-    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC. Nil for anything else.
+    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC. Nil for anything
+    /// else.
     package static func date(_ text: String) -> Date? {
         let dateOnly = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -14,8 +15,8 @@ package enum CertificateDate {
             (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: fractional))
             ?? (try? Date(text + "Z", strategy: .iso8601))
             ?? (text.utf8.count == 10 ? try? Date(text, strategy: dateOnly) : nil)
-        // A day that there is not, such as February 30, would be read as one in March; a time zone may move
-        // the day by one, and no further.
+        // Foundation reads February 30 as a day in March. The day is compared with the text, whose zone moves
+        // it by one day at most.
         guard let date, let day = try? Date(String(text.prefix(10)), strategy: dateOnly),
             day.formatted(dateOnly) == text.prefix(10)
         else { return nil }

@@ -2,7 +2,7 @@ package import KeySharing
 package import OpenSSL
 
 extension CertificateFacts {
-    /// Reads the facts off a certificate.
+    /// Reads the facts that classification needs from a certificate (docs/rules.md R5).
     package init(_ certificate: Certificate) {
         self.init(keyUsage: certificate.keyUsage)
         if case .ec = certificate.publicKey.type { isEllipticCurve = true }
@@ -14,14 +14,5 @@ extension CertificateFacts {
             default: break
             }
         }
-    }
-}
-
-extension IdentitySummary {
-    /// Reads the summary off a certificate.
-    package init(_ certificate: Certificate) {
-        self.init(
-            label: certificate.label, serialNumber: certificate.serialHex, notBefore: certificate.notBefore,
-            facts: CertificateFacts(certificate))
     }
 }

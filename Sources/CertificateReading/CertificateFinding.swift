@@ -1,9 +1,9 @@
 internal import Foundation
 package import OpenSSL
 
-/// Something about a certificate that is not as it should be, though it can be used all the same.
+/// A fault of a certificate that does not keep the certificate from being used.
 package struct CertificateFinding: Sendable, Hashable {
-    /// What it is; the raw values are stable, for scripts.
+    /// The kinds of findings; the raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case serialNotPositive = "serial-not-positive"
         case serialTooLong = "serial-too-long"
@@ -17,8 +17,9 @@ package struct CertificateFinding: Sendable, Hashable {
         case foreignSecurityIdentifier = "sid-of-another-account"
     }
 
+    /// The kind of finding.
     package let code: Code
-    /// One sentence, with the values.
+    /// The finding as one sentence without a full stop, with the values.
     package let message: String
 
     init(_ code: Code, _ message: String) {
@@ -26,13 +27,13 @@ package struct CertificateFinding: Sendable, Hashable {
         self.message = message
     }
 
-    /// Everything to be found: a serial number against RFC 5280 4.1.2.2, and names that are damaged or speak of
-    /// different persons or accounts.
+    /// The findings about a certificate: a serial number that RFC 5280, 4.1.2.2, does not allow, and names
+    /// that are damaged or name different persons or accounts.
     ///
-    /// The person is the ten digits at the end of the common name (`LAST.FIRST.MIDDLE.EDIPI`), or the FASC-N's
-    /// where there are none. A principal name of sixteen digits is a person's ten with category, organisation
-    /// and association behind them, which are compared with the FASC-N's of the same person; one that is not of
-    /// digits says nothing.
+    /// The person is the EDIPI of the common name, or the person identifier of the first FASC-N (FIPS 201)
+    /// where the common name has none. A principal name of sixteen digits is an EDIPI with category,
+    /// organisation and association behind it, which are compared with the FASC-N of that person. A principal
+    /// name that is not of digits tells nothing.
     package static func all(in certificate: Certificate) -> [CertificateFinding] {
         serialNumber(certificate) + names(certificate) + securityIdentifier(certificate)
     }
@@ -43,7 +44,7 @@ package struct CertificateFinding: Sendable, Hashable {
         if certificate.isSerialNegative || digits.isEmpty {
             findings.append(.init(.serialNotPositive, "the serial number is not greater than zero"))
         }
-        // A leading octet of zero is needed where the first bit would be a sign.
+        // DER puts an octet of zero before a first octet whose highest bit would be a sign.
         let count = digits.count + (digits.first.map { $0 >= 0x80 ? 1 : 0 } ?? 0)
         if count > 20 {
             findings.append(.init(.serialTooLong, "the serial number has \(count) octets, more than 20"))
@@ -57,7 +58,7 @@ package struct CertificateFinding: Sendable, Hashable {
             return FASCN(octets: octets)
         }
         let person =
-            certificate.subject.commonName.flatMap(personIdentifier).map { ("common name", $0) }
+            certificate.subject.commonName.flatMap { CommonName($0).edipi }.map { ("common name", $0) }
             ?? numbers.first.map { ("FASC-N", $0.personIdentifier) }
         return certificate.subjectAlternativeNames.compactMap { name in
             switch name {
@@ -83,14 +84,16 @@ package struct CertificateFinding: Sendable, Hashable {
         }
     }
 
-    /// A principal name against the person, and against what a FASC-N of the same person says of where they
-    /// belong.
+    /// Compares a principal name with the person, and with the affiliation in a FASC-N of that person.
     private static func principalName(
         _ text: String, _ person: (source: String, number: String)?, _ numbers: [FASCN]
     ) -> CertificateFinding? {
         let digits = text.prefix { $0 != "@" }
-        guard digits.allSatisfy(\.isASCIIDigit), [10, 16].contains(digits.utf8.count) else { return nil }
-        let (identifier, affiliation) = (String(digits.prefix(10)), digits.dropFirst(10))
+        guard digits.isASCIIDigits, [CommonName.edipiLength, 16].contains(digits.utf8.count) else {
+            return nil
+        }
+        let identifier = String(digits.prefix(CommonName.edipiLength))
+        let affiliation = digits.dropFirst(CommonName.edipiLength)
         if let person, identifier != person.number {
             return .init(
                 .foreignPrincipalName,
@@ -107,7 +110,8 @@ package struct CertificateFinding: Sendable, Hashable {
                 + "\(number.fields[6...].joined()) in the FASC-N")
     }
 
-    /// The extension against itself, and against the URI that may tell the account too.
+    /// Decodes the security identifier extension, and compares its account with that of a URI, where there is
+    /// one.
     private static func securityIdentifier(_ certificate: Certificate) -> [CertificateFinding] {
         let values = certificate.extensions.filter { $0.oid == SecurityIdentifier.extensionType }.map(\.value)
         return values.flatMap { value -> [CertificateFinding] in
@@ -129,15 +133,4 @@ package struct CertificateFinding: Sendable, Hashable {
             }
         }
     }
-
-    private static func personIdentifier(_ commonName: String) -> String? {
-        guard let last = commonName.split(separator: ".").last, last.utf8.count == 10,
-            last.allSatisfy(\.isASCIIDigit)
-        else { return nil }
-        return String(last)
-    }
-}
-
-extension Character {
-    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
 }

@@ -4,7 +4,7 @@ import KeySharing
 import OpenSSL
 import Testing
 
-@Suite("What is odd about a certificate")
+@Suite("CertificateFinding")
 struct CertificateFindingTests {
     private static let fascn = ["9700", "0001", "123456", "0", "1", "5557779001", "1", "9700", "2"]
 
@@ -33,12 +33,12 @@ struct CertificateFindingTests {
         return CertificateFinding.all(in: issuer.certificate).map(\.code)
     }
 
-    @Test("is nothing where all names are one person's")
+    @Test("A certificate whose names are of one person has no finding")
     func consistent() throws {
         #expect(try findings(Self.good) == [])
     }
 
-    @Test("is a FASC-N of another person")
+    @Test("A FASC-N of another person than the common name is a finding")
     func foreignNumber() throws {
         let other = try #require(Self.number(person: "5557779002"))
         #expect(try findings([.fascn(other)]) == [.foreignFASCN])
@@ -46,7 +46,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "is a principal name that does not fit the FASC-N beside it, whatever the common name says",
+        "A principal name that does not fit the FASC-N beside it is a finding, whatever the common name says",
         arguments: [
             ("5557779001@mil", nil), ("5557779001197002@mil", nil),
             ("5557779002@mil", .foreignPrincipalName), ("5557779001121005@mil", .foreignAffiliation),
@@ -59,7 +59,7 @@ struct CertificateFindingTests {
         }
     }
 
-    @Test("is a principal name or a FASC-N of a type that is not theirs")
+    @Test("A principal name or a FASC-N of the wrong ASN.1 type is a finding")
     func wrongTypes() throws {
         let swapped: [GeneralName] = [
             .otherName(type: GeneralName.userPrincipalNameType, value: .octetString([1])),
@@ -68,7 +68,7 @@ struct CertificateFindingTests {
         #expect(try findings(swapped) == [.malformedPrincipalName, .damagedFASCN])
     }
 
-    @Test("is a FASC-N whose check character is wrong")
+    @Test("A FASC-N whose check character is wrong is a finding")
     func damagedNumber() throws {
         var octets = try #require(Self.number(person: "5557779001")).octets
         octets[24] ^= 2
@@ -77,7 +77,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "is a principal name of another person's number, and no other",
+        "A principal name is a finding where it has the number of another person, and only there",
         arguments: [
             ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
             ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),
@@ -86,7 +86,7 @@ struct CertificateFindingTests {
         #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
     }
 
-    @Test("is a security identifier that is none, or not the one that a URI tells")
+    @Test("A security identifier is a finding where it is damaged or a URI names another account")
     func securityIdentifiers() throws {
         let account = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
         let own = try account.certificateExtension()
@@ -101,14 +101,14 @@ struct CertificateFindingTests {
         }
     }
 
-    @Test("is a UUID that is none")
+    @Test("A urn:uuid URI without a UUID is a finding")
     func malformedUUID() throws {
         #expect(try findings([.uniformResourceIdentifier("urn:uuid:1234")]) == [.malformedUUID])
         #expect(try findings([.uniformResourceIdentifier("https://example.com")]) == [])
     }
 
     @Test(
-        "is a serial number that RFC 5280 does not allow",
+        "A serial number that RFC 5280 does not allow is a finding",
         arguments: [
             ([0], false, .serialNotPositive), ([1], true, .serialNotPositive), ([1], false, nil),
             ([UInt8](repeating: 1, count: 20), false, nil),

@@ -1,9 +1,20 @@
 package import Foundation
 package import KeySharing
+package import OpenSSL
 
 extension IdentitySummary {
-    /// Serial number and facts in a few bytes, to be kept beside an identity in a keychain so that listing
-    /// many needs no certificate parsed: version, flags, key usage (two octets), then the serial's octets.
+    /// Reads the summary of an identity from its certificate.
+    package init(_ certificate: Certificate) {
+        self.init(
+            label: certificate.label, serialNumber: certificate.serialHex, notBefore: certificate.notBefore,
+            facts: CertificateFacts(certificate))
+    }
+}
+
+extension IdentitySummary {
+    /// The serial number and the facts in a few bytes, kept beside an identity in a keychain, so that a list
+    /// of many identities needs no certificate parsed: a version octet, an octet of flags, two octets of key
+    /// usage (big endian), then the serial number as text.
     package var tag: [UInt8] {
         var flags: UInt8 = 0
         if facts.keyUsage != nil { flags |= 1 }
@@ -15,7 +26,7 @@ extension IdentitySummary {
         return [Self.tagVersion, flags, UInt8(usage >> 8), UInt8(usage & 255)] + Array(serialNumber.utf8)
     }
 
-    /// Reads a tag; nil for one of another version.
+    /// Reads a summary from a tag; nil for a tag of another version, which needs the certificate parsed.
     package init?(label: String, notBefore: Date, tag: [UInt8]) {
         guard tag.count >= 4, tag[0] == Self.tagVersion else { return nil }
         let flags = tag[1]
