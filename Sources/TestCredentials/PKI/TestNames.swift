@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KeySharing
 internal import OpenSSL
 
 /// The names and object identifiers of test certificates; all marked as test material, none a real
@@ -17,8 +18,8 @@ enum TestNames {
 
     /// Extended key usages by the names that profiles use.
     static let purposes = [
-        "clientAuthentication": "1.3.6.1.5.5.7.3.2",
-        "emailProtection": "1.3.6.1.5.5.7.3.4",
+        "clientAuthentication": ExtendedKeyUsage.clientAuthentication,
+        "emailProtection": ExtendedKeyUsage.emailProtection,
         "documentSigning": "1.3.6.1.4.1.311.10.3.12",
         "smartcardLogon": "1.3.6.1.4.1.311.20.2.2",
         "pkinitClient": "1.3.6.1.5.2.3.4",

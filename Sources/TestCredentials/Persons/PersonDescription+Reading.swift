@@ -1,3 +1,4 @@
+internal import CertificateReading
 internal import OpenSSL
 
 extension PersonDescription {
@@ -42,7 +43,7 @@ extension PersonDescription {
             var identifiers: Set<String> = []
             for value in try text.oneOrMore("a person, or a list of them") {
                 let person = try PersonDescription(try value.fields(of: "a person", among: keys))
-                let identifier = person.edipi ?? person.name.flatMap(TestPerson.identifier)
+                let identifier = person.edipi ?? person.name.flatMap { CommonName($0).edipi }
                 if let identifier, !identifiers.insert(identifier).inserted {
                     throw ScenarioProblem(value.mark, "a person in front of this has the EDIPI \(identifier)")
                 }

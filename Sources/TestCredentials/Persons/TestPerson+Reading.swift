@@ -1,3 +1,4 @@
+internal import CertificateReading
 internal import Foundation
 internal import OpenSSL
 
@@ -34,7 +35,7 @@ package struct PersonDescription: Sendable, Hashable {
             person = named
         }
         if let edipi {
-            let named = name.flatMap(TestPerson.identifier)
+            let named = name.flatMap { CommonName($0).edipi }
             guard named == nil || named == edipi else {
                 throw ProvisioningError(
                     .malformedPerson, "the name has the EDIPI \(named ?? ""), and “\(edipi)” is another one")
@@ -81,7 +82,7 @@ package struct PersonDescription: Sendable, Hashable {
     private static func digits(_ text: String, _ count: Int, _ what: String) throws(ProvisioningError)
         -> String
     {
-        guard text.utf8.count == count, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard text.utf8.count == count, text.isASCIIDigits else {
             throw ProvisioningError(.malformedPerson, "“\(text)” is not \(what) of \(count) digits")
         }
         return text
@@ -93,8 +94,7 @@ extension TestPerson {
     init?(of certificate: Certificate) {
         var unused = RandomSource.system.generator()
         guard let name = certificate.subject.commonName,
-            let last = name.split(separator: ".").last, last.utf8.count == 10,
-            let person = TestPerson(name: name, using: &unused)
+            CommonName(name).edipi != nil, let person = TestPerson(name: name, using: &unused)
         else { return nil }
         self = person
         for name in certificate.subjectAlternativeNames {

@@ -1,3 +1,4 @@
+internal import CertificateReading
 internal import Diagnostics
 internal import Foundation
 package import OpenSSL
@@ -62,7 +63,7 @@ package struct TestPerson: Sendable, Hashable {
     /// there is a character that is not to be seen.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
         guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
-        let given = Self.identifier(in: name)
+        let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
         // With blanks in it, a name is of the dotted form only if an identifier says so: J. Edgar Hoover.
@@ -71,7 +72,7 @@ package struct TestPerson: Sendable, Hashable {
             if let given {
                 edipi = given
                 parts.removeLast()
-            } else if parts.last?.allSatisfy(\.isASCIIDigit) == true {
+            } else if parts.last?.isASCIIDigits == true {
                 return nil
             }
         } else {
@@ -85,15 +86,6 @@ package struct TestPerson: Sendable, Hashable {
         firstName = parts[1]
         middleName = parts.count > 2 ? parts[2] : ""
         self.edipi = edipi
-    }
-
-    /// The identifier at the end of a name of the dotted form; nil where there is none.
-    static func identifier(in name: String) -> String? {
-        let parts = name.split(separator: ".")
-        guard parts.count > 1, let last = parts.last, last.utf8.count == 10,
-            last.allSatisfy(\.isASCIIDigit)
-        else { return nil }
-        return String(last)
     }
 
     /// The same person under another identifier.
@@ -124,8 +116,4 @@ package struct TestPerson: Sendable, Hashable {
         "Alex", "Blake", "Casey", "Dana", "Ellis", "Frances", "Gale", "Harper", "Indra", "Jordan", "Kelly",
         "Lee", "Morgan", "Nico", "Ollie", "Parker", "Quinn", "Robin", "Sasha", "Terry",
     ]
-}
-
-extension Character {
-    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
 }
