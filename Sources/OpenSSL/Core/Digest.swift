@@ -25,17 +25,3 @@ package enum Digest {
         }
     }
 }
-
-extension Sequence<UInt8> {
-    /// Two upper-case hexadecimal digits an octet, as labels and serial numbers are written.
-    package var upperHex: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(underestimatedCount * 2)
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}

@@ -1,4 +1,3 @@
-internal import SecretMemory
 internal import COpenSSL
 
 /// A number that keys, signatures and everything else can be made from again, byte for byte.
@@ -64,33 +63,4 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 
 extension Seed {
     fileprivate var block: [UInt8] { octets }
-}
-
-extension LibraryContext {
-    /// A context whose random source gives what a seed says: OpenSSL's own generator for known-answer tests.
-    private static let seeded = LibraryContext(providers: ["default"], generator: "TEST-RAND")
-
-    /// Where to make keys and signatures: the standard context without a seed; with one a context whose
-    /// random numbers are the seed's, for this thread, until it is called again.
-    ///
-    /// The calls that draw from it must follow on the same thread, without a suspension between.
-    ///
-    /// - Parameter count: how many octets are laid ready; drawing more fails.
-    /// - Throws: `OpenSSLError` where the library has no such generator.
-    static func drawing(from seed: Seed?, octets count: Int = 4096) throws(OpenSSLError) -> LibraryContext {
-        guard let seed else { return standard }
-        let parameters = ParameterList()
-        parameters.append(OSSL_RAND_PARAM_STRENGTH, strength)
-        parameters.append(OSSL_RAND_PARAM_TEST_ENTROPY, SecretBytes(try seed.octets(count)))
-        let generators = unsafe [RAND_get0_public(seeded.pointer), RAND_get0_private(seeded.pointer)]
-        let isSet = unsafe generators.allSatisfy { generator in
-            unsafe generator != nil
-                && parameters.withUnsafeParameters { unsafe EVP_RAND_CTX_set_params(generator, $0) } == 1
-        }
-        guard isSet else { throw .draining("seeding the random source") }
-        return seeded
-    }
-
-    /// As strong as the keys that are made ask for, in bits; a claim that only a test generator makes.
-    private static let strength: UInt64 = 256
 }

@@ -45,7 +45,7 @@ package struct OCSPRequest: Sendable, Hashable {
     func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
-        unsafe try ASN1Value.decode(der, as: "a status request") {
+        unsafe try OpenSSLASN1.decode(der, as: "a status request") {
             unsafe d2i_OCSP_REQUEST(nil, $0, $1)
         } free: {
             unsafe OCSP_REQUEST_free($0)
@@ -67,8 +67,8 @@ extension OCSPRequest.CertificateID {
         var serial: UnsafeMutablePointer<ASN1_INTEGER>?
         unsafe OCSP_id_get0_info(nil, nil, nil, &serial, identifier)
         let isNegative = unsafe serial.map { unsafe ASN1_STRING_type($0) & V_ASN1_NEG != 0 } ?? false
-        serialHex = unsafe (isNegative ? "-" : "") + ASN1Value.octets(serial).upperHex
-        der = unsafe ASN1Value.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
+        serialHex = unsafe (isNegative ? "-" : "") + OpenSSLASN1.octets(serial).upperHex
+        der = unsafe OpenSSLASN1.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
     }
 
     /// Whether name and key of the issuer are those of this certificate. False also for digests that OpenSSL
@@ -94,7 +94,7 @@ extension OCSPRequest.CertificateID {
 
     /// A C identifier (`OCSP_CERTID`), owned by the caller.
     func makePointer() throws(CertificateError) -> OpaquePointer {
-        unsafe try ASN1Value.decode(der, as: "a certificate's identifier") {
+        unsafe try OpenSSLASN1.decode(der, as: "a certificate's identifier") {
             unsafe d2i_OCSP_CERTID(nil, $0, $1)
         } free: {
             unsafe OCSP_CERTID_free($0)

@@ -108,7 +108,7 @@ package struct Certificate: Sendable {
         let urls = try? unsafe withPointer { certificate in
             let urls = unsafe X509_get1_ocsp(certificate)
             defer { unsafe X509_email_free(urls) }
-            return unsafe ASN1Value.elements(urls).map {
+            return unsafe OpenSSLASN1.elements(urls).map {
                 unsafe String(cString: $0.assumingMemoryBound(to: CChar.self))
             }
         }
@@ -123,7 +123,7 @@ package struct Certificate: Sendable {
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
-        let context = publicKey.isLoadable ? LibraryContext.standard : DecodingContext.context
+        let context = publicKey.isLoadable ? LibraryContext.standard : LibraryContext.withoutProviders
         var certificate = unsafe X509_new_ex(context.pointer, nil)
         defer { unsafe X509_free(certificate) }
         unsafe der.withUnsafeBufferPointer { bytes in

@@ -28,8 +28,8 @@ final class CertificateContents: Sendable {
     init(_ der: [UInt8]) throws(CertificateError) {
         // Without a certificate handed in, OpenSSL neither hashes it nor judges its extensions, which would
         // cost more than the rest together and refuse what is merely odd.
-        let certificate = unsafe try ASN1Value.decode(der, as: "a certificate") {
-            unsafe DecodingContext.decode(X509_it(), $0, $1)
+        let certificate = unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
+            unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
         } free: {
             unsafe X509_free($0)
         }
@@ -38,7 +38,7 @@ final class CertificateContents: Sendable {
         sha256 = Digest.sha256(der)
         version = unsafe Int(X509_get_version(certificate)) + 1
         let serial = unsafe X509_get0_serialNumber(certificate)
-        serialNumber = unsafe ASN1Value.octets(serial)
+        serialNumber = unsafe OpenSSLASN1.octets(serial)
         isSerialNegative = unsafe ASN1_STRING_type(serial) & V_ASN1_NEG != 0
         subject = unsafe DistinguishedName(reading: X509_get_subject_name(certificate))
         issuer = unsafe DistinguishedName(reading: X509_get_issuer_name(certificate))
@@ -58,12 +58,12 @@ final class CertificateContents: Sendable {
         keyUsage = unsafe reader.read(
             NID_key_usage, "key usage",
             { unsafe ASN1_BIT_STRING_free($0.assumingMemoryBound(to: ASN1_BIT_STRING.self)) },
-            { unsafe KeyUsage(bitString: ASN1Value.octets($0.assumingMemoryBound(to: ASN1_STRING.self))) })
+            { unsafe KeyUsage(bitString: OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self))) })
         extendedKeyUsage = unsafe reader.read(
             NID_ext_key_usage, "extended key usage", { unsafe EXTENDED_KEY_USAGE_free(OpaquePointer($0)) },
             { usages in
-                unsafe ASN1Value.elements(OpaquePointer(usages)).map {
-                    unsafe ASN1Value.dotted(OpaquePointer($0))
+                unsafe OpenSSLASN1.elements(OpaquePointer(usages)).map {
+                    unsafe OpenSSLASN1.dotted(OpaquePointer($0))
                 }
             })
         policies =
@@ -71,8 +71,8 @@ final class CertificateContents: Sendable {
                 NID_certificate_policies, "certificate policies",
                 { unsafe CERTIFICATEPOLICIES_free(OpaquePointer($0)) },
                 { policies in
-                    unsafe ASN1Value.elements(OpaquePointer(policies)).map {
-                        unsafe ASN1Value.dotted($0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
+                    unsafe OpenSSLASN1.elements(OpaquePointer(policies)).map {
+                        unsafe OpenSSLASN1.dotted($0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
                     }
                 }) ?? []
         subjectAlternativeNames =
@@ -80,20 +80,20 @@ final class CertificateContents: Sendable {
                 NID_subject_alt_name, "subject alternative name",
                 { unsafe GENERAL_NAMES_free(OpaquePointer($0)) },
                 { names in
-                    unsafe ASN1Value.elements(OpaquePointer(names)).map {
+                    unsafe OpenSSLASN1.elements(OpaquePointer(names)).map {
                         unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
                     }
                 }) ?? []
         subjectKeyIdentifier = unsafe reader.read(
             NID_subject_key_identifier, "subject key identifier",
             { unsafe ASN1_OCTET_STRING_free($0.assumingMemoryBound(to: ASN1_OCTET_STRING.self)) },
-            { unsafe ASN1Value.octets($0.assumingMemoryBound(to: ASN1_STRING.self)) })
+            { unsafe OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)) })
         let authority: [UInt8]?? = unsafe reader.read(
             NID_authority_key_identifier, "authority key identifier",
             { unsafe AUTHORITY_KEYID_free($0.assumingMemoryBound(to: AUTHORITY_KEYID.self)) },
             { identifier in
                 let keyid = unsafe identifier.assumingMemoryBound(to: AUTHORITY_KEYID.self).pointee.keyid
-                return unsafe keyid.map { unsafe ASN1Value.octets($0) }
+                return unsafe keyid.map { unsafe OpenSSLASN1.octets($0) }
             })
         authorityKeyIdentifier = authority ?? nil
         isCertificateAuthority =
@@ -108,7 +108,7 @@ final class CertificateContents: Sendable {
     private static func date(
         _ time: UnsafePointer<ASN1_TIME>?, _ place: String, _ defects: inout [String]
     ) -> Date {
-        if let date = unsafe ASN1Value.date(time) { return date }
+        if let date = unsafe OpenSSLASN1.date(time) { return date }
         defects.append("The \(place) is no time.")
         return .distantPast
     }
@@ -119,7 +119,7 @@ final class CertificateContents: Sendable {
         }
         var object: OpaquePointer?
         unsafe X509_ALGOR_get0(&object, nil, nil, X509_get0_tbs_sigalg(certificate))
-        return unsafe ASN1Value.dotted(object)
+        return unsafe OpenSSLASN1.dotted(object)
     }
 }
 

@@ -18,8 +18,8 @@ package struct CertificateExtension: Sendable, Hashable {
 
     /// Copies what a C extension holds; it stays its owner's.
     init(reading pointer: OpaquePointer?) {
-        oid = unsafe ASN1Value.dotted(X509_EXTENSION_get_object(pointer))
+        oid = unsafe OpenSSLASN1.dotted(X509_EXTENSION_get_object(pointer))
         isCritical = unsafe X509_EXTENSION_get_critical(pointer) > 0
-        value = unsafe ASN1Value.octets(X509_EXTENSION_get_data(pointer))
+        value = unsafe OpenSSLASN1.octets(X509_EXTENSION_get_data(pointer))
     }
 }

@@ -79,14 +79,14 @@ package struct CertificateIssuer: Sendable {
         }
         defer { unsafe X509_free(certificate) }
         unsafe X509_set_version(certificate, CLong(X509_VERSION_3))
-        let serial = unsafe try ASN1Value.integer(
+        let serial = unsafe try OpenSSLASN1.integer(
             template.serialNumber, isNegative: template.isSerialNegative)
         defer { unsafe ASN1_INTEGER_free(serial) }
         unsafe X509_set_serialNumber(certificate, serial)
-        let notBefore = unsafe try ASN1Value.time(template.notBefore)
+        let notBefore = unsafe try OpenSSLASN1.time(template.notBefore)
         defer { unsafe ASN1_TIME_free(notBefore) }
         unsafe X509_set1_notBefore(certificate, notBefore)
-        let notAfter = unsafe try ASN1Value.time(template.notAfter)
+        let notAfter = unsafe try OpenSSLASN1.time(template.notAfter)
         defer { unsafe ASN1_TIME_free(notAfter) }
         unsafe X509_set1_notAfter(certificate, notAfter)
         unsafe try template.subject.withPointer { (name: OpaquePointer) throws(CertificateError) in
@@ -100,7 +100,7 @@ package struct CertificateIssuer: Sendable {
             unsafe setNamedCurvePoint(of: subjectKey, in: certificate)
                 || X509_set_pubkey(certificate, subjectKey) == 1
         else { throw .draining(.unencodable, "writing the public key") }
-        let subjectOctets = unsafe ASN1Value.octets(X509_get0_pubkey_bitstr(certificate))
+        let subjectOctets = unsafe OpenSSLASN1.octets(X509_get0_pubkey_bitstr(certificate))
         let authority = issuer.map { $0.subjectKeyIdentifier ?? $0.publicKey.keyIdentifier }
         let encoded = try template.encodedExtensions(
             subjectIdentifier: Digest.sha1(subjectOctets), authorityIdentifier: authority)
@@ -109,7 +109,7 @@ package struct CertificateIssuer: Sendable {
         let digest = digest ?? .standard(for: privateKey.type)
         let signed = unsafe privateKey.withPointer { unsafe X509_sign(certificate, $0, digest?.pointer) }
         guard signed > 0 else { throw .draining(.unsignable, "signing a certificate") }
-        return try Certificate(der: unsafe ASN1Value.der(certificate) { unsafe i2d_X509($0, $1) })
+        return try Certificate(der: unsafe OpenSSLASN1.der(certificate) { unsafe i2d_X509($0, $1) })
     }
 
     /// Writes the public half of a key on a curve that has a name, as point and name (RFC 5480, 2).
@@ -147,17 +147,5 @@ package struct CertificateIssuer: Sendable {
             return false
         }
         return true
-    }
-}
-
-extension SignatureDigest {
-    /// The C digest (`EVP_MD`), a constant of the library.
-    var pointer: OpaquePointer? {
-        switch self {
-        case .sha1: unsafe EVP_sha1()
-        case .sha256: unsafe EVP_sha256()
-        case .sha384: unsafe EVP_sha384()
-        case .sha512: unsafe EVP_sha512()
-        }
     }
 }

@@ -43,14 +43,14 @@ package struct CertificateRevocationList: Sendable {
         defer { unsafe X509_CRL_free(list) }
         self.der = der
         issuer = unsafe DistinguishedName(reading: X509_CRL_get_issuer(list))
-        thisUpdate = unsafe ASN1Value.date(X509_CRL_get0_lastUpdate(list)) ?? .distantPast
-        nextUpdate = unsafe ASN1Value.date(X509_CRL_get0_nextUpdate(list))
+        thisUpdate = unsafe OpenSSLASN1.date(X509_CRL_get0_lastUpdate(list)) ?? .distantPast
+        nextUpdate = unsafe OpenSSLASN1.date(X509_CRL_get0_nextUpdate(list))
         number = unsafe X509_CRL_get_ext_d2i(list, NID_crl_number, nil, nil).map { number in
             let integer = unsafe number.assumingMemoryBound(to: ASN1_INTEGER.self)
             defer { unsafe ASN1_INTEGER_free(integer) }
-            return unsafe ASN1Value.octets(integer)
+            return unsafe OpenSSLASN1.octets(integer)
         }
-        entries = unsafe ASN1Value.elements(X509_CRL_get_REVOKED(list)).map {
+        entries = unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(list)).map {
             unsafe Entry(reading: OpaquePointer($0))
         }
         OpenSSLError.discardQueue()
@@ -78,7 +78,7 @@ package struct CertificateRevocationList: Sendable {
     }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
-        unsafe try ASN1Value.decode(der, as: "a revocation list") {
+        unsafe try OpenSSLASN1.decode(der, as: "a revocation list") {
             unsafe d2i_X509_CRL(nil, $0, $1)
         } free: {
             unsafe X509_CRL_free($0)
@@ -96,8 +96,8 @@ extension CertificateRevocationList: Hashable {
 
 extension CertificateRevocationList.Entry {
     fileprivate init(reading entry: OpaquePointer) {
-        serialNumber = unsafe ASN1Value.octets(X509_REVOKED_get0_serialNumber(entry))
-        date = unsafe ASN1Value.date(X509_REVOKED_get0_revocationDate(entry)) ?? .distantPast
+        serialNumber = unsafe OpenSSLASN1.octets(X509_REVOKED_get0_serialNumber(entry))
+        date = unsafe OpenSSLASN1.date(X509_REVOKED_get0_revocationDate(entry)) ?? .distantPast
         reason = unsafe X509_REVOKED_get_ext_d2i(entry, NID_crl_reason, nil, nil).map { reason in
             let code = unsafe reason.assumingMemoryBound(to: ASN1_ENUMERATED.self)
             defer { unsafe ASN1_ENUMERATED_free(code) }
@@ -107,9 +107,9 @@ extension CertificateRevocationList.Entry {
 
     /// A C entry (`X509_REVOKED`), owned by the caller.
     fileprivate func makePointer() throws(CertificateError) -> OpaquePointer {
-        let serial = unsafe try ASN1Value.integer(serialNumber)
+        let serial = unsafe try OpenSSLASN1.integer(serialNumber)
         defer { unsafe ASN1_INTEGER_free(serial) }
-        let time = unsafe try ASN1Value.time(date)
+        let time = unsafe try OpenSSLASN1.time(date)
         defer { unsafe ASN1_TIME_free(time) }
         guard let entry = unsafe X509_REVOKED_new() else {
             throw .draining(.unencodable, "writing a revocation")
@@ -148,11 +148,11 @@ extension CertificateIssuer {
         unsafe try certificate.subject.withPointer { (name: OpaquePointer) throws(CertificateError) in
             unsafe _ = X509_CRL_set_issuer_name(list, name)
         }
-        let made = unsafe try ASN1Value.time(thisUpdate)
+        let made = unsafe try OpenSSLASN1.time(thisUpdate)
         defer { unsafe ASN1_TIME_free(made) }
         unsafe X509_CRL_set1_lastUpdate(list, made)
         if let nextUpdate {
-            let due = unsafe try ASN1Value.time(nextUpdate)
+            let due = unsafe try OpenSSLASN1.time(nextUpdate)
             defer { unsafe ASN1_TIME_free(due) }
             unsafe X509_CRL_set1_nextUpdate(list, due)
         }
@@ -162,7 +162,7 @@ extension CertificateIssuer {
         let encoded = EncodedExtensions()
         try encoded.addAuthorityKeyIdentifier(
             certificate.subjectKeyIdentifier ?? certificate.publicKey.keyIdentifier)
-        let integer = unsafe try ASN1Value.integer(number)
+        let integer = unsafe try OpenSSLASN1.integer(number)
         defer { unsafe ASN1_INTEGER_free(integer) }
         unsafe try encoded.add(NID_crl_number, isCritical: false, integer)
         let added = unsafe encoded.pointers.allSatisfy { unsafe X509_CRL_add_ext(list, $0, -1) == 1 }
@@ -171,6 +171,6 @@ extension CertificateIssuer {
         let digest = digest ?? .standard(for: privateKey.type)
         let signed = unsafe privateKey.withPointer { unsafe X509_CRL_sign(list, $0, digest?.pointer) }
         guard signed > 0 else { throw .draining(.unsignable, "signing a revocation list") }
-        return try CertificateRevocationList(der: unsafe ASN1Value.der(list) { unsafe i2d_X509_CRL($0, $1) })
+        return try CertificateRevocationList(der: unsafe OpenSSLASN1.der(list) { unsafe i2d_X509_CRL($0, $1) })
     }
 }

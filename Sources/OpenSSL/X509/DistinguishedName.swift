@@ -49,7 +49,7 @@ package struct DistinguishedName: Sendable {
     ///
     /// - Throws: `malformed`, `trailingBytes`.
     package init(der: [UInt8]) throws(CertificateError) {
-        let name = unsafe try ASN1Value.decode(der, as: "a name") {
+        let name = unsafe try OpenSSLASN1.decode(der, as: "a name") {
             unsafe d2i_X509_NAME(nil, $0, $1)
         } free: {
             unsafe X509_NAME_free($0)
@@ -73,8 +73,8 @@ package struct DistinguishedName: Sendable {
         for index in unsafe 0..<max(0, X509_NAME_entry_count(name)) {
             guard let entry = unsafe X509_NAME_get_entry(name, index) else { continue }
             let attribute = unsafe Attribute(
-                ASN1Value.dotted(X509_NAME_ENTRY_get_object(entry)),
-                ASN1Value.text(X509_NAME_ENTRY_get_data(entry)))
+                OpenSSLASN1.dotted(X509_NAME_ENTRY_get_object(entry)),
+                OpenSSLASN1.text(X509_NAME_ENTRY_get_data(entry)))
             let set = unsafe X509_NAME_ENTRY_set(entry)
             if set == lastSet, !relativeNames.isEmpty {
                 relativeNames[relativeNames.count - 1].append(attribute)
@@ -90,7 +90,7 @@ package struct DistinguishedName: Sendable {
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
-        let name = unsafe try ASN1Value.decode(der, as: "a name") {
+        let name = unsafe try OpenSSLASN1.decode(der, as: "a name") {
             unsafe d2i_X509_NAME(nil, $0, $1)
         } free: {
             unsafe X509_NAME_free($0)

@@ -87,15 +87,15 @@ extension GeneralName {
         let value = unsafe GENERAL_NAME_get0_value(name, &kind)
         let string = unsafe value.map { unsafe UnsafePointer($0.assumingMemoryBound(to: ASN1_STRING.self)) }
         switch kind {
-        case GEN_EMAIL: self = unsafe .rfc822Name(ASN1Value.text(string))
-        case GEN_DNS: self = unsafe .dNSName(ASN1Value.text(string))
-        case GEN_URI: self = unsafe .uniformResourceIdentifier(ASN1Value.text(string))
-        case GEN_IPADD: self = unsafe .iPAddress(ASN1Value.octets(string))
+        case GEN_EMAIL: self = unsafe .rfc822Name(OpenSSLASN1.text(string))
+        case GEN_DNS: self = unsafe .dNSName(OpenSSLASN1.text(string))
+        case GEN_URI: self = unsafe .uniformResourceIdentifier(OpenSSLASN1.text(string))
+        case GEN_IPADD: self = unsafe .iPAddress(OpenSSLASN1.octets(string))
         case GEN_DIRNAME:
             self = unsafe .directoryName(DistinguishedName(reading: value.map(OpaquePointer.init)))
-        case GEN_RID: self = unsafe .registeredID(ASN1Value.dotted(value.map(OpaquePointer.init)))
+        case GEN_RID: self = unsafe .registeredID(OpenSSLASN1.dotted(value.map(OpaquePointer.init)))
         case GEN_OTHERNAME: self = unsafe Self.otherName(name)
-        default: self = unsafe .other(der: ASN1Value.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
+        default: self = unsafe .other(der: OpenSSLASN1.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
         }
     }
 
@@ -103,16 +103,16 @@ extension GeneralName {
         var type: OpaquePointer?
         var value: UnsafeMutablePointer<ASN1_TYPE>?
         guard unsafe GENERAL_NAME_get0_otherName(name, &type, &value) == 1, let value = unsafe value else {
-            return unsafe .other(der: ASN1Value.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
+            return unsafe .other(der: OpenSSLASN1.der(name) { unsafe i2d_GENERAL_NAME($0, $1) })
         }
         let string = unsafe UnsafePointer(value.pointee.value.asn1_string)
         let content: OtherNameValue =
             switch unsafe value.pointee.type {
-            case V_ASN1_UTF8STRING: unsafe .utf8String(ASN1Value.text(string))
-            case V_ASN1_OCTET_STRING: unsafe .octetString(ASN1Value.octets(string))
-            default: unsafe .other(der: ASN1Value.der(value) { unsafe i2d_ASN1_TYPE($0, $1) })
+            case V_ASN1_UTF8STRING: unsafe .utf8String(OpenSSLASN1.text(string))
+            case V_ASN1_OCTET_STRING: unsafe .octetString(OpenSSLASN1.octets(string))
+            default: unsafe .other(der: OpenSSLASN1.der(value) { unsafe i2d_ASN1_TYPE($0, $1) })
             }
-        return unsafe .otherName(type: ASN1Value.dotted(type), value: content)
+        return unsafe .otherName(type: OpenSSLASN1.dotted(type), value: content)
     }
 
     /// A C name with the same contents, owned by the caller.
@@ -121,7 +121,7 @@ extension GeneralName {
     ///   are none, and DER that does not decode.
     func makePointer() throws(CertificateError) -> UnsafeMutablePointer<GENERAL_NAME> {
         if case .other(let der) = self {
-            return unsafe try ASN1Value.decode(der, as: "a general name") {
+            return unsafe try OpenSSLASN1.decode(der, as: "a general name") {
                 unsafe d2i_GENERAL_NAME(nil, $0, $1)
             } free: {
                 unsafe GENERAL_NAME_free($0)
@@ -144,10 +144,10 @@ extension GeneralName {
         case .uniformResourceIdentifier(let text):
             unsafe GENERAL_NAME_set0_value(name, GEN_URI, try Self.ascii(text))
         case .iPAddress(let octets):
-            let address = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
+            let address = unsafe try OpenSSLASN1.string(V_ASN1_OCTET_STRING, octets)
             unsafe GENERAL_NAME_set0_value(name, GEN_IPADD, address)
         case .registeredID(let identifier):
-            let object = unsafe try ASN1Value.object(identifier)
+            let object = unsafe try OpenSSLASN1.object(identifier)
             unsafe GENERAL_NAME_set0_value(name, GEN_RID, UnsafeMutableRawPointer(object))
         case .directoryName(let directory):
             unsafe try directory.withPointer { (pointer: OpaquePointer) throws(CertificateError) in
@@ -157,7 +157,7 @@ extension GeneralName {
         case .otherName(let type, let content):
             let value = unsafe try content.makePointer()
             do throws(CertificateError) {
-                unsafe GENERAL_NAME_set0_othername(name, try ASN1Value.object(type), value)
+                unsafe GENERAL_NAME_set0_othername(name, try OpenSSLASN1.object(type), value)
             } catch {
                 unsafe ASN1_TYPE_free(value)
                 throw error
@@ -170,14 +170,14 @@ extension GeneralName {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw CertificateError(.unencodable, "'\(text.visible)' is not ASCII")
         }
-        return unsafe try ASN1Value.string(V_ASN1_IA5STRING, text.utf8)
+        return unsafe try OpenSSLASN1.string(V_ASN1_IA5STRING, text.utf8)
     }
 }
 
 extension OtherNameValue {
     fileprivate func makePointer() throws(CertificateError) -> UnsafeMutablePointer<ASN1_TYPE> {
         if case .other(let der) = self {
-            return unsafe try ASN1Value.decode(der, as: "an otherName's value") {
+            return unsafe try OpenSSLASN1.decode(der, as: "an otherName's value") {
                 unsafe d2i_ASN1_TYPE(nil, $0, $1)
             } free: {
                 unsafe ASN1_TYPE_free($0)
@@ -187,10 +187,10 @@ extension OtherNameValue {
         do throws(CertificateError) {
             switch self {
             case .utf8String(let text):
-                let string = unsafe try ASN1Value.string(V_ASN1_UTF8STRING, text.utf8)
+                let string = unsafe try OpenSSLASN1.string(V_ASN1_UTF8STRING, text.utf8)
                 unsafe ASN1_TYPE_set(value, V_ASN1_UTF8STRING, string)
             case .octetString(let octets):
-                let string = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
+                let string = unsafe try OpenSSLASN1.string(V_ASN1_OCTET_STRING, octets)
                 unsafe ASN1_TYPE_set(value, V_ASN1_OCTET_STRING, string)
             case .other: break
             }
@@ -199,5 +199,19 @@ extension OtherNameValue {
             throw error
         }
         return unsafe value
+    }
+}
+
+extension [GeneralName] {
+    /// A C `GENERAL_NAMES`, owned by the caller.
+    func makePointer() throws(CertificateError) -> OpaquePointer {
+        guard let names = unsafe GENERAL_NAMES_new() else { throw .draining(.unencodable, "writing names") }
+        do throws(CertificateError) {
+            for name in self { unsafe OPENSSL_sk_push(names, try name.makePointer()) }
+        } catch {
+            unsafe GENERAL_NAMES_free(names)
+            throw error
+        }
+        return unsafe names
     }
 }

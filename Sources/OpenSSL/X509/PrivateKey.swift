@@ -53,7 +53,7 @@ package struct PrivateKey: Sendable {
         guard left == 0 else {
             throw CertificateError(.trailingBytes, "\(left) bytes follow a private key")
         }
-        if let objection = unsafe KeyBounds.objection(to: info) {
+        if let objection = unsafe KeyLoadingPolicy.refusal(for: info) {
             // What cannot be read may be of an unknown curve.
             throw objection.code == .malformedKey ? unsafe Self.refusal(info) : objection
         }
@@ -97,29 +97,6 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// Whether the certificate holds this key's public half.
-    ///
-    /// The keys are compared, not their encodings: RSA with and without parameters, and compressed and
-    /// uncompressed points, are the same key.
-    package func matches(_ certificate: Certificate) -> Bool {
-        matches(certificate.publicKey)
-    }
-
-    /// Whether `publicKey` is this key's public half.
-    ///
-    /// Loading the other key takes OpenSSL as long as reading a certificate, so that numbers and points that
-    /// are the same octets are enough; what differs in octets is loaded and compared.
-    package func matches(_ publicKey: PublicKey) -> Bool {
-        if hasOctets(of: publicKey) { return true }
-        guard type.isLike(publicKey.type) else { return false }
-        let isEqual = unsafe publicKey.withPointer { theirs in
-            guard let theirs = unsafe theirs else { return false }
-            return unsafe withPointer { unsafe EVP_PKEY_eq($0, theirs) == 1 }
-        }
-        OpenSSLError.discardQueue()
-        return isEqual
-    }
-
     /// The C key (`EVP_PKEY`) for the length of the call; it must not be changed.
     func withPointer<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
@@ -138,7 +115,7 @@ package struct PrivateKey: Sendable {
         case NID_X25519: return .x25519
         case NID_X448: return .x448
         case NID_dsa: return .dsa
-        case let identifier: return unsafe .other(ASN1Value.dotted(OBJ_nid2obj(identifier)))
+        case let identifier: return unsafe .other(OpenSSLASN1.dotted(OBJ_nid2obj(identifier)))
         }
     }
 
@@ -166,7 +143,7 @@ package struct PrivateKey: Sendable {
         unsafe X509_ALGOR_get0(nil, &curveType, &curve, parameters)
         let identifier = unsafe OBJ_obj2nid(algorithm)
         guard knownTypes.contains(identifier) else {
-            let oid = unsafe ASN1Value.dotted(algorithm)
+            let oid = unsafe OpenSSLASN1.dotted(algorithm)
             return CertificateError(
                 .unsupportedKey(oid: oid), "private keys of \(oid) are not supported", cause: cause)
         }
@@ -175,7 +152,7 @@ package struct PrivateKey: Sendable {
             defer { unsafe EC_GROUP_free(group) }
             if unsafe group == nil {
                 OpenSSLError.discardQueue()
-                let oid = unsafe ASN1Value.dotted(curve.map(OpaquePointer.init))
+                let oid = unsafe OpenSSLASN1.dotted(curve.map(OpaquePointer.init))
                 return CertificateError(
                     .unsupportedKey(oid: oid), "private keys on the curve \(oid) are not supported",
                     cause: cause)
@@ -212,4 +189,16 @@ extension PrivateKey: CustomStringConvertible, CustomReflectable {
     package var description: String { "\(type.name) private key, \(bits) bits" }
     /// Shows no child.
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SecretBytes {
+    /// The DER of a `PKCS8_PRIV_KEY_INFO`; nil where it cannot be written.
+    init?(encoding info: OpaquePointer) {
+        let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
+        guard count > 0 else { return nil }
+        unsafe self.init(capacity: Int(count)) { output in
+            var cursor = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return unsafe Int(i2d_PKCS8_PRIV_KEY_INFO(info, &cursor))
+        }
+    }
 }

@@ -74,15 +74,3 @@ internal import Synchronization
         return unsafe result.pointee
     }
 }
-
-extension SecretBytes {
-    /// The DER of a `PKCS8_PRIV_KEY_INFO`; nil where it cannot be written.
-    init?(encoding info: OpaquePointer) {
-        let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
-        guard count > 0 else { return nil }
-        unsafe self.init(capacity: Int(count)) { output in
-            var cursor = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            return unsafe Int(i2d_PKCS8_PRIV_KEY_INFO(info, &cursor))
-        }
-    }
-}

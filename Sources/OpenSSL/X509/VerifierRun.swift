@@ -57,9 +57,9 @@ struct VerifierRun {
                 unsafe X509_STORE_CTX_set_verify_cb(context) { unsafe Collector.note($0, $1) }
                 let verdict = unsafe X509_verify_cert(context)
                 if verdict < 0 { collector.add(Int(X509_V_ERR_UNSPECIFIED), depth: 0, subject: nil) }
-                return unsafe ASN1Value.elements(X509_STORE_CTX_get0_chain(context)).compactMap { element in
+                return unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).compactMap { element in
                     try? Certificate(
-                        der: unsafe ASN1Value.der(OpaquePointer(element)) { unsafe i2d_X509($0, $1) })
+                        der: unsafe OpenSSLASN1.der(OpaquePointer(element)) { unsafe i2d_X509($0, $1) })
                 }
             }
         }
@@ -98,7 +98,7 @@ struct VerifierRun {
         if !verifier.acceptedPolicies.isEmpty {
             flags |= Int(X509_V_FLAG_POLICY_CHECK | X509_V_FLAG_EXPLICIT_POLICY)
             for policy in verifier.acceptedPolicies {
-                guard let object = try? unsafe ASN1Value.object(policy) else { continue }
+                guard let object = try? unsafe OpenSSLASN1.object(policy) else { continue }
                 unsafe X509_VERIFY_PARAM_add0_policy(parameters, object)
             }
         }

@@ -37,12 +37,12 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// - Returns: nil where they are not what they should be.
     package init?(extensionValue der: [UInt8]) {
         guard
-            let names = try? unsafe ASN1Value.decode(
+            let names = try? unsafe OpenSSLASN1.decode(
                 der, as: "general names",
                 { unsafe d2i_GENERAL_NAMES(nil, $0, $1) }, free: { unsafe GENERAL_NAMES_free($0) })
         else { return nil }
         defer { unsafe GENERAL_NAMES_free(names) }
-        let found = unsafe ASN1Value.elements(names).map {
+        let found = unsafe OpenSSLASN1.elements(names).map {
             unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
         }
         guard found.count == 1, case .otherName(Self.nameType, .octetString(let octets)) = found[0] else {
@@ -60,6 +60,6 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
         let names = unsafe try [name].makePointer()
         defer { unsafe GENERAL_NAMES_free(names) }
         return CertificateExtension(
-            oid: Self.extensionType, value: unsafe ASN1Value.der(names) { unsafe i2d_GENERAL_NAMES($0, $1) })
+            oid: Self.extensionType, value: unsafe OpenSSLASN1.der(names) { unsafe i2d_GENERAL_NAMES($0, $1) })
     }
 }

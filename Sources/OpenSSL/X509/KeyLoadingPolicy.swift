@@ -10,7 +10,7 @@ internal import SwiftASN1
 ///   second where that is one above a multiple of a high power of two.
 ///
 /// RSA keys are read and not computed with, and named curves are known.
-enum KeyBounds {
+enum KeyLoadingPolicy {
     /// The octets of DSA's p and g: 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
     /// The octets of a DSA private number with its header: 256 bits (FIPS 186-4, 4.2).
@@ -19,7 +19,7 @@ enum KeyBounds {
     /// Why a private key is not loaded; nil where loading it is cheap.
     ///
     /// - Returns: `costlyKey`, or `malformedKey` where the structure does not tell.
-    static func objection(to info: OpaquePointer) -> CertificateError? {
+    static func refusal(for info: OpaquePointer) -> CertificateError? {
         var object: OpaquePointer?
         var octets: UnsafePointer<UInt8>?
         var count: CInt = 0
@@ -62,7 +62,7 @@ enum KeyBounds {
         var value: UnsafeRawPointer?
         unsafe X509_ALGOR_get0(nil, &type, &value, algorithm)
         guard type == V_ASN1_SEQUENCE, let value = unsafe value else { return nil }
-        return unsafe ASN1Value.octets(value.assumingMemoryBound(to: ASN1_STRING.self))
+        return unsafe OpenSSLASN1.octets(value.assumingMemoryBound(to: ASN1_STRING.self))
     }
 
     /// Whether no number of DSA's parameters (RFC 3279, 2.3.2) is too large.
@@ -85,7 +85,7 @@ enum KeyBounds {
     }
 
     private static func costly(_ object: OpaquePointer?, _ words: String) -> CertificateError {
-        let oid = unsafe ASN1Value.dotted(object)
+        let oid = unsafe OpenSSLASN1.dotted(object)
         return CertificateError(
             .costlyKey(oid: oid), "a private key (\(ObjectIdentifierName.name(of: oid))) \(words)")
     }
@@ -110,7 +110,7 @@ private struct ECPrivateKeyOutline {
             } else if let point = try? field.explicit(1, at: "") {
                 // The first octet of a BIT STRING counts its unused bits; one in pieces is nobody's.
                 guard case .primitive(let bits) = point.content else { return nil }
-                isCompressed = KeyBounds.isCompressed(bits.dropFirst())
+                isCompressed = KeyLoadingPolicy.isCompressed(bits.dropFirst())
             }
         }
         parameters = spelt

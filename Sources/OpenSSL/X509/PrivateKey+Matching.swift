@@ -2,6 +2,29 @@ internal import COpenSSL
 internal import SwiftASN1
 
 extension PrivateKey {
+    /// Whether the certificate holds this key's public half.
+    ///
+    /// The keys are compared, not their encodings: RSA with and without parameters, and compressed and
+    /// uncompressed points, are the same key.
+    package func matches(_ certificate: Certificate) -> Bool {
+        matches(certificate.publicKey)
+    }
+
+    /// Whether `publicKey` is this key's public half.
+    ///
+    /// Loading the other key takes OpenSSL as long as reading a certificate, so that numbers and points that
+    /// are the same octets are enough; what differs in octets is loaded and compared.
+    package func matches(_ publicKey: PublicKey) -> Bool {
+        if hasOctets(of: publicKey) { return true }
+        guard type.isLike(publicKey.type) else { return false }
+        let isEqual = unsafe publicKey.withPointer { theirs in
+            guard let theirs = unsafe theirs else { return false }
+            return unsafe withPointer { unsafe EVP_PKEY_eq($0, theirs) == 1 }
+        }
+        OpenSSLError.discardQueue()
+        return isEqual
+    }
+
     /// Whether this key's public half is, octet by octet, what `publicKey` holds: the numbers of RSA, or the
     /// point of a curve in the same form. False says nothing: the same point has two forms.
     func hasOctets(of publicKey: PublicKey) -> Bool {

@@ -1,59 +1,6 @@
 internal import KeySharing
 internal import COpenSSL
 
-/// C extensions (`X509_EXTENSION`), owned: freed with the last reference.
-@safe final class EncodedExtensions {
-    private(set) var pointers: [OpaquePointer] = unsafe []
-
-    deinit {
-        unsafe pointers.forEach { unsafe X509_EXTENSION_free($0) }
-    }
-
-    /// Encodes an OpenSSL structure of the extension `identifier`; the structure stays the caller's.
-    func add(_ identifier: CInt, isCritical: Bool, _ structure: UnsafeMutableRawPointer?)
-        throws(CertificateError)
-    {
-        guard let structure = unsafe structure,
-            let pointer = unsafe X509V3_EXT_i2d(identifier, isCritical ? 1 : 0, structure)
-        else {
-            throw .draining(
-                .unencodable, "writing the extension \(unsafe String(cString: OBJ_nid2sn(identifier)))")
-        }
-        unsafe pointers.append(pointer)
-    }
-
-    /// Takes an extension as it is encoded.
-    func add(_ encoded: CertificateExtension) throws(CertificateError) {
-        let object = unsafe try ASN1Value.object(encoded.oid)
-        defer { unsafe ASN1_OBJECT_free(object) }
-        let value = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, encoded.value)
-        defer { unsafe ASN1_OCTET_STRING_free(value) }
-        guard
-            let pointer = unsafe X509_EXTENSION_create_by_OBJ(nil, object, encoded.isCritical ? 1 : 0, value)
-        else {
-            throw .draining(.unencodable, "writing the extension \(encoded.oid)")
-        }
-        unsafe pointers.append(pointer)
-    }
-
-    /// Adds a subject key identifier.
-    func addSubjectKeyIdentifier(_ octets: [UInt8]) throws(CertificateError) {
-        let identifier = unsafe try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
-        defer { unsafe ASN1_OCTET_STRING_free(identifier) }
-        unsafe try add(NID_subject_key_identifier, isCritical: false, identifier)
-    }
-
-    /// Adds an authority key identifier that holds only the key identifier.
-    func addAuthorityKeyIdentifier(_ octets: [UInt8]) throws(CertificateError) {
-        guard let identifier = unsafe AUTHORITY_KEYID_new() else {
-            throw .draining(.unencodable, "writing the authority key identifier")
-        }
-        defer { unsafe AUTHORITY_KEYID_free(identifier) }
-        unsafe identifier.pointee.keyid = try ASN1Value.string(V_ASN1_OCTET_STRING, octets)
-        unsafe try add(NID_authority_key_identifier, isCritical: false, identifier)
-    }
-}
-
 extension CertificateTemplate {
     /// The template's extensions in the order they go into the certificate.
     func encodedExtensions(
@@ -81,7 +28,7 @@ extension CertificateTemplate {
             unsafe constraints.pointee.ca = basicConstraints.isCertificateAuthority ? 0xFF : 0
             if let length = basicConstraints.pathLength {
                 let octets = withUnsafeBytesOfBigEndian(UInt32(clamping: length))
-                unsafe constraints.pointee.pathlen = try ASN1Value.integer(octets)
+                unsafe constraints.pointee.pathlen = try OpenSSLASN1.integer(octets)
             }
             unsafe try encoded.add(NID_basic_constraints, isCritical: true, constraints)
         }
@@ -119,7 +66,7 @@ extension CertificateTemplate {
             let usages = unsafe EXTENDED_KEY_USAGE_new()
             defer { unsafe EXTENDED_KEY_USAGE_free(usages) }
             for usage in extendedKeyUsage {
-                unsafe OPENSSL_sk_push(usages, UnsafeRawPointer(try ASN1Value.object(usage)))
+                unsafe OPENSSL_sk_push(usages, UnsafeRawPointer(try OpenSSLASN1.object(usage)))
             }
             unsafe try encoded.add(
                 NID_ext_key_usage, isCritical: false, usages.map(UnsafeMutableRawPointer.init))
@@ -128,7 +75,7 @@ extension CertificateTemplate {
             let list = unsafe CERTIFICATEPOLICIES_new()
             defer { unsafe CERTIFICATEPOLICIES_free(list) }
             for policy in policies {
-                let object = unsafe try ASN1Value.object(policy)
+                let object = unsafe try OpenSSLASN1.object(policy)
                 let information = unsafe POLICYINFO_new()
                 unsafe information?.pointee.policyid = object
                 unsafe OPENSSL_sk_push(list, information)
@@ -199,19 +146,5 @@ extension GeneralName {
         unsafe GENERAL_NAME_free(subtree?.pointee.base)
         unsafe subtree?.pointee.base = base
         unsafe OPENSSL_sk_push(subtrees, subtree)
-    }
-}
-
-extension [GeneralName] {
-    /// A C `GENERAL_NAMES`, owned by the caller.
-    func makePointer() throws(CertificateError) -> OpaquePointer {
-        guard let names = unsafe GENERAL_NAMES_new() else { throw .draining(.unencodable, "writing names") }
-        do throws(CertificateError) {
-            for name in self { unsafe OPENSSL_sk_push(names, try name.makePointer()) }
-        } catch {
-            unsafe GENERAL_NAMES_free(names)
-            throw error
-        }
-        return unsafe names
     }
 }

@@ -1,35 +1,6 @@
 internal import COpenSSL
 package import Foundation
 
-/// What is known of one certificate (RFC 6960 2.2).
-package enum CertificateStatus: Sendable, Hashable {
-    /// It was issued and not revoked.
-    case good
-    /// It was revoked at this moment, for the reason that RFC 5280 5.3.1 numbers, where one is known.
-    case revoked(Date, reason: Int?)
-    /// The responder does not know it.
-    case unknown
-}
-
-/// Why a request gets no status (RFC 6960 2.3); the raw values are those of the protocol.
-package enum OCSPFailure: Int, Sendable, Hashable, CaseIterable {
-    case malformedRequest = 1
-    case internalError = 2
-    case tryLater = 3
-    /// The responder does not speak for the issuer.
-    case unauthorized = 6
-
-    /// The response, in DER; it is not signed.
-    ///
-    /// - Throws: `unencodable`.
-    package func response() throws(CertificateError) -> [UInt8] {
-        let response = unsafe OCSP_response_create(CInt(rawValue), nil)
-        defer { unsafe OCSP_RESPONSE_free(response) }
-        guard unsafe response != nil else { throw .draining(.unencodable, "writing a status response") }
-        return unsafe ASN1Value.der(response) { unsafe i2d_OCSP_RESPONSE($0, $1) }
-    }
-}
-
 extension CertificateIssuer {
     /// Answers a request, signed by this issuer, which is named by its key.
     ///
@@ -71,9 +42,9 @@ extension CertificateIssuer {
     ) throws(CertificateError) {
         let identifier = unsafe try identifier.makePointer()
         defer { unsafe OCSP_CERTID_free(identifier) }
-        let updated = unsafe try ASN1Value.time(thisUpdate)
+        let updated = unsafe try OpenSSLASN1.time(thisUpdate)
         defer { unsafe ASN1_TIME_free(updated) }
-        let due = unsafe try ASN1Value.time(nextUpdate)
+        let due = unsafe try OpenSSLASN1.time(nextUpdate)
         defer { unsafe ASN1_TIME_free(due) }
         let added =
             switch status {
@@ -96,7 +67,7 @@ extension CertificateIssuer {
     private static func withTime<Result>(
         _ date: Date, _ body: (UnsafeMutablePointer<ASN1_TIME>) -> Result
     ) throws(CertificateError) -> Result {
-        let time = unsafe try ASN1Value.time(date)
+        let time = unsafe try OpenSSLASN1.time(date)
         defer { unsafe ASN1_TIME_free(time) }
         return unsafe body(time)
     }
@@ -113,6 +84,6 @@ extension CertificateIssuer {
         guard let response = unsafe OCSP_response_create(CInt(OCSP_RESPONSE_STATUS_SUCCESSFUL), answer)
         else { throw .draining(.unencodable, "writing a status response") }
         defer { unsafe OCSP_RESPONSE_free(response) }
-        return unsafe ASN1Value.der(response) { unsafe i2d_OCSP_RESPONSE($0, $1) }
+        return unsafe OpenSSLASN1.der(response) { unsafe i2d_OCSP_RESPONSE($0, $1) }
     }
 }

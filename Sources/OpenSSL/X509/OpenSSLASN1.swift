@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// Pointers given to the reading functions stay their owner's. What the making functions return belongs to
 /// the caller.
-enum ASN1Value {
+enum OpenSSLASN1 {
     /// The contents octets of a string, integer or bit string.
     static func octets(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
         guard let string = unsafe string, let data = unsafe ASN1_STRING_get0_data(string) else { return [] }
@@ -148,6 +148,15 @@ enum ASN1Value {
             throw CertificateError(.trailingBytes, "\(left) bytes follow \(kind)")
         }
         return object
+    }
+
+    /// Runs the `d2i` function of an ASN.1 item without loading any key (``LibraryContext/withoutProviders``).
+    ///
+    /// - Returns: an object that the caller owns and that knows no provider; nil where decoding fails.
+    static func decodeWithoutProviders(
+        _ item: OpaquePointer?, _ input: UnsafeMutablePointer<UnsafePointer<UInt8>?>, _ count: Int
+    ) -> OpaquePointer? {
+        unsafe ASN1_item_d2i_ex(nil, input, count, item, LibraryContext.withoutProviders.pointer, nil)
     }
 
     /// The elements of an OpenSSL stack.

@@ -1,0 +1,36 @@
+internal import COpenSSL
+
+/// The digest of a signature.
+package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
+    /// SHA-1: for test material only.
+    case sha1
+    /// SHA-256.
+    case sha256
+    /// SHA-384.
+    case sha384
+    /// SHA-512.
+    case sha512
+
+    /// What goes with a key: SHA-384 for P-384, SHA-512 for P-521, SHA-256 otherwise; nil for EdDSA, which
+    /// brings its own.
+    package static func standard(for type: KeyType) -> SignatureDigest? {
+        switch type {
+        case .ed25519, .ed448: nil
+        case .ec(curve: "P-384"): .sha384
+        case .ec(curve: "P-521"): .sha512
+        default: .sha256
+        }
+    }
+}
+
+extension SignatureDigest {
+    /// The C digest (`EVP_MD`), a constant of the library.
+    var pointer: OpaquePointer? {
+        switch self {
+        case .sha1: unsafe EVP_sha1()
+        case .sha256: unsafe EVP_sha256()
+        case .sha384: unsafe EVP_sha384()
+        case .sha512: unsafe EVP_sha512()
+        }
+    }
+}
