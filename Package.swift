@@ -34,6 +34,7 @@ let package = Package(
         // What every module may use.
         .target(name: "Diagnostics"),
         .target(name: "SecretMemory"),
+        .target(name: "PrivateFiles", dependencies: ["Diagnostics", "SecretMemory"]),
 
         // C libraries: a module map and a shim header each, and wrappers that no C type leaves.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -56,7 +57,7 @@ let package = Package(
         .target(
             name: "DeviceSimulation",
             dependencies: [
-                "Diagnostics", "LocalSockets", "OpenSSL", "SecretMemory",
+                "Diagnostics", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
 
@@ -77,7 +78,7 @@ let package = Package(
         .target(
             name: "KeyShareServer",
             dependencies: [
-                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
+                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PrivateFiles", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -131,7 +132,7 @@ let package = Package(
             dependencies: [
                 "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
                 "KeyShareWire", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
-                "SecretMemory",
+                "PrivateFiles", "SecretMemory",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -146,7 +147,7 @@ let package = Package(
                 "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing",
                 "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility",
-                "SecretMemory", "SharingChannels", "TestCredentials", "ZipBundles",
+                "PrivateFiles", "SecretMemory", "SharingChannels", "TestCredentials", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TextTable", package: "TextTable"),
             ]),
@@ -155,7 +156,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
                 "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
-                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -171,7 +172,8 @@ let package = Package(
         .executableTarget(
             name: "keyshare-device",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "SecretMemory", "SharingChannels",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "PrivateFiles", "SecretMemory",
+                "SharingChannels",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
@@ -209,9 +211,14 @@ let package = Package(
                 "CommandSupport", "Diagnostics", "OpenSSL", "SecretMemory", "TestSupport",
             ]),
         .testTarget(
+            name: "PrivateFilesTests",
+            dependencies: [
+                "PrivateFiles", "SecretMemory", "TestSupport",
+            ]),
+        .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
-                "DeviceSimulation", "OpenSSL", "SecretMemory", "SharingChannels",
+                "DeviceSimulation", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels",
                 "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -267,7 +274,7 @@ let package = Package(
             name: "SharingChannelsTests",
             dependencies: [
                 "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing", "LoopbackHTTP", "OpenSSL",
-                "SecretMemory", "SharingChannels", "TestSupport",
+                "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),

@@ -7,32 +7,44 @@ package import SharingChannels
 package import DeviceSimulation
 package import KeySharing
 package import OpenSSL
+package import PrivateFiles
 
 // What each module's errors mean on the command line: exit code, stable name, and what to do.
 
-extension DeviceError: CommandReportable {
+extension FileError: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
         case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
-            CommandFailure(
-                .cannotCreate, reason, hint: hint ?? "name another folder with --device, or mend this one")
+            CommandFailure(.cannotCreate, reason, hint: "name another folder with --device, or mend this one")
         case .exposedFolder:
             CommandFailure(
                 .cannotCreate, code: "exposed-folder", reason,
                 hint: "name a folder of the device's own with --device, or chmod 700 this one")
         case .exposedFile:
             CommandFailure(.refused, code: "exposed-file", reason, hint: "chmod 600 closes it to others")
+        case .alreadyThere:
+            CommandFailure(.refused, code: "already-there", reason, hint: "--force replaces it")
+        case .unsuitablePath:
+            CommandFailure(.usage, code: "unsuitable-path", reason, hint: "name another file")
+        case .inputOutput, .damagedFile: CommandFailure(.inputOutput, reason)
+        }
+    }
+}
+
+extension DeviceError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        switch code {
         case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: hint)
         case .inUse: CommandFailure(.refused, code: "provider-running", reason, hint: hint)
         case .beingErased: CommandFailure(.refused, code: "device-being-erased", reason, hint: hint)
         case .gone: CommandFailure(.inputOutput, code: "device-gone", reason, hint: hint)
-        case .alreadyThere:
-            CommandFailure(.refused, code: "already-there", reason, hint: hint ?? "--force replaces it")
-        case .unsuitablePath:
-            CommandFailure(.usage, code: "unsuitable-path", reason, hint: hint ?? "name another file")
+        case .keychainNotEmpty: CommandFailure(.refused, code: "already-there", reason, hint: hint)
+        case .backupInsideDevice, .keyInBackupFile:
+            CommandFailure(.usage, code: "unsuitable-path", reason, hint: hint)
         case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: hint)
-        case .foreignBackup: CommandFailure(.refused, code: "foreign-backup", reason, hint: hint)
-        case .inputOutput, .damagedFile, .invalidValue: CommandFailure(.inputOutput, reason)
+        case .foreignBackup, .wrongBackupKey, .nothingForThisDevice:
+            CommandFailure(.refused, code: "foreign-backup", reason, hint: hint)
+        case .invalidValue, .invalidEntitlements: CommandFailure(.inputOutput, reason, hint: hint)
         case .socketPathTooLong:
             CommandFailure(
                 .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
@@ -51,7 +63,7 @@ extension KeychainError: CommandReportable {
         "what was altered cannot be trusted; restore puts a backup in its place, clear empties the keychain"
 
     package var commandFailure: CommandFailure {
-        if let cause = cause as? DeviceError { return cause.commandFailure }
+        if let cause = cause as? FileError { return cause.commandFailure }
         let hint: String?
         let status: ExitStatus
         switch code {

@@ -1,5 +1,6 @@
 internal import LocalSockets
 internal import Glibc
+internal import PrivateFiles
 internal import Synchronization
 
 /// A provider's socket on disk: its folder checked, its lock held, bound and listening.
@@ -9,7 +10,7 @@ internal import Synchronization
 final class Listener: Sendable {
     let path: String
     /// Nil where somebody else holds the name.
-    private let lock: CInt?
+    private let lock: FileLock?
     /// Which file the socket is, so that a later one of the same name is never removed; nil where the name is
     /// somebody else's.
     private let identity: FileIdentity?
@@ -30,7 +31,7 @@ final class Listener: Sendable {
     init(path: String) throws(SocketError) {
         try SocketPath.check(path)
         try Self.checkFolder(of: path)
-        let lock = try Self.lock(Self.lockPath(of: path))
+        let lock = try Self.lock(path + ".lock")
         do throws(SocketError) {
             try Self.clearStaleSocket(at: path)
             let descriptor = try Self.bind(path)
@@ -41,8 +42,7 @@ final class Listener: Sendable {
             self.identity = identity
             self.state = Mutex(State(descriptor: descriptor))
         } catch {
-            Self.removeFile(of: lock, at: Self.lockPath(of: path))
-            Glibc.close(lock)
+            lock.releaseAndRemoveFile()
             throw error
         }
         self.lock = lock
@@ -96,88 +96,58 @@ final class Listener: Sendable {
 
     /// Gives back the name, the lock with its file and, unless it was taken, the descriptor.
     func close() {
-        let descriptors = state.withLock { state -> [CInt] in
-            guard state.isOpen else { return [] }
-            state.isOpen = false
-            return [state.descriptor.take(), lock].compactMap { $0 }
+        let (wasOpen, descriptor) = state.withLock { state in
+            defer { state.isOpen = false }
+            return (state.isOpen, state.descriptor.take())
         }
-        guard !descriptors.isEmpty else { return }
+        guard wasOpen else { return }
         unlinkSocket()
-        if let lock { Self.removeFile(of: lock, at: Self.lockPath(of: path)) }
-        for descriptor in descriptors {
-            Glibc.close(descriptor)
-        }
+        lock?.releaseAndRemoveFile()
+        if let descriptor { Glibc.close(descriptor) }
     }
 }
 
 // MARK: - Taking the socket
 
 extension Listener {
+    /// Makes the socket's folder, or refuses an existing one that others may enter; an open folder is never closed
+    /// here, because the user may have named one that others need.
     private static func checkFolder(of path: String) throws(SocketError) {
-        let cut = path.lastIndex(of: "/")
-        let folder = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST {
-            throw SocketError(.system, "the folder \(folder) cannot be made", errno: errno)
-        }
-        guard let facts = FileIdentity(path: folder) else {
-            throw SocketError(.system, "the folder \(folder) cannot be examined", errno: errno)
-        }
-        guard facts.mode & S_IFMT == S_IFDIR else {
-            throw SocketError(.unsafeFolder, "\(folder) is no folder, or a symbolic link to one")
-        }
-        guard facts.owner == geteuid() else {
-            throw SocketError(.unsafeFolder, "the folder \(folder) belongs to another user")
-        }
-        guard facts.mode & 0o077 == 0 else {
-            throw SocketError(.unsafeFolder, "the folder \(folder) is open to others; it must have mode 0700")
-        }
-    }
-
-    private static func lockPath(of path: String) -> String { path + ".lock" }
-
-    /// The lock's file, made where it is missing, and locked.
-    private static func lock(_ path: String) throws(SocketError) -> CInt {
-        while true {
-            let descriptor = try lockOnce(path)
-            // Its holder may have removed it since it was opened; then whoever comes next makes another, and two
-            // servers must not hold two files of one name.
-            if names(path, descriptor) { return descriptor }
-            Glibc.close(descriptor)
-        }
-    }
-
-    /// Removes a lock's file while it is held, unless another has taken its name.
-    private static func removeFile(of lock: CInt, at path: String) {
-        if names(path, lock) { _ = unsafe unlink(path) }
-    }
-
-    private static func names(_ path: String, _ descriptor: CInt) -> Bool {
-        guard let file = FileIdentity(descriptor: descriptor) else { return false }
-        return FileIdentity(path: path)?.isSameFile(as: file) == true
-    }
-
-    private static func lockOnce(_ path: String) throws(SocketError) -> CInt {
-        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw SocketError(.system, "the lock \(path) cannot be opened", errno: errno)
-        }
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let reason = errno
-            if reason == EINTR { continue }
-            Glibc.close(descriptor)
-            if reason == EWOULDBLOCK {
-                throw SocketError(.alreadyRunning, "another provider holds \(path)")
+        let folder = PrivateFolder.parent(of: path)
+        do throws(FileError) {
+            try PrivateFolder.makeOrRequireClosed(folder)
+        } catch {
+            throw switch error.code {
+            case .symbolicLink, .notAFolder:
+                SocketError(.unsafeFolder, "\(folder) is no folder, or a symbolic link to one")
+            case .foreignOwner: SocketError(.unsafeFolder, "the folder \(folder) belongs to another user")
+            case .exposedFolder:
+                SocketError(
+                    .unsafeFolder, "the folder \(folder) is open to others; it must have mode 0700")
+            case .cannotCreate:
+                SocketError(.system, "the folder \(folder) cannot be made", errno: error.errno)
+            default: SocketError(.system, "the folder \(folder) cannot be examined", errno: error.errno)
             }
-            throw SocketError(.system, "\(path) cannot be locked", errno: reason)
         }
-        return descriptor
+    }
+
+    /// Takes the lock by which there is one server for a socket's path.
+    private static func lock(_ path: String) throws(SocketError) -> FileLock {
+        let lock: FileLock?
+        do throws(FileError) {
+            lock = try FileLock.acquireIfFree(path)
+        } catch {
+            throw SocketError(.system, "the lock \(path) cannot be taken", errno: error.errno)
+        }
+        guard let lock else { throw SocketError(.alreadyRunning, "another provider holds \(path)") }
+        return lock
     }
 
     /// The lock is ours, so a socket that is there belongs to a server that is gone, or to one that keeps
     /// no lock: whether it answers tells them apart.
     private static func clearStaleSocket(at path: String) throws(SocketError) {
         guard let facts = FileIdentity(path: path) else { return }
-        guard facts.mode & S_IFMT == S_IFSOCK else {
+        guard facts.type == S_IFSOCK else {
             throw SocketError(.notASocket, "\(path) is there, and no socket; it was left alone")
         }
         let probe = try makeSocket()
@@ -260,36 +230,5 @@ extension Listener {
                 return unsafe body(start, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-    }
-}
-
-/// Which file a name stands for, symbolic links not followed.
-private struct FileIdentity {
-    let device: UInt
-    let inode: UInt
-    let mode: mode_t
-    let owner: uid_t
-
-    /// Nil where there is nothing, or it cannot be seen; `errno` says why.
-    init?(path: String) {
-        var info = stat()
-        guard unsafe lstat(path, &info) == 0 else { return nil }
-        self.init(info)
-    }
-
-    /// The file that is open; nil where the system does not say.
-    init?(descriptor: CInt) {
-        var info = stat()
-        guard unsafe fstat(descriptor, &info) == 0 else { return nil }
-        self.init(info)
-    }
-
-    private init(_ info: stat) {
-        (device, inode, mode, owner) = (UInt(info.st_dev), UInt(info.st_ino), info.st_mode, info.st_uid)
-    }
-
-    /// Mode and owner may change; the file stays itself.
-    func isSameFile(as other: FileIdentity) -> Bool {
-        device == other.device && inode == other.inode
     }
 }

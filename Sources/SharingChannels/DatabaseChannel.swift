@@ -2,6 +2,7 @@ package import DeviceSimulation
 package import Foundation
 private import GRDB
 private import OpenSSL
+private import PrivateFiles
 
 /// Through a SQLite database in an application group that both apps are of, sealed with a key in a keychain
 /// group of theirs. SQLite's own locks coordinate the two.
@@ -68,11 +69,11 @@ package struct DatabaseChannel: SharingChannel {
             let folder = try ends.device.groupContainer(group, for: app)
             let path = folder + "/credential.sqlite"
             // Making the database is what SQLite's own waiting does not cover.
-            let making = try FileLock.acquire(folder + "/.credential.lock")
-            if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
             do {
-                let queue = try Self.open(path)
-                withExtendedLifetime(making) {}
+                let queue = try FileLock.withLock(at: folder + "/.credential.lock") {
+                    if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
+                    return try Self.open(path)
+                }
                 return try body(queue)
             } catch let error as DatabaseError {
                 // Not the whole description: it could quote a statement's arguments.

@@ -1,6 +1,7 @@
 package import DeviceSimulation
 package import Foundation
 private import OpenSSL
+internal import PrivateFiles
 
 /// Through a file in a folder that every app may read, for apps that share no group; sealed with a key that
 /// the two ends agreed on before, which each keeps in its own part of the keychain.
@@ -60,7 +61,7 @@ package struct FileChannel: SharingChannel {
 
     private var account: String { "\(ends.sender.bundleIdentifier) \(ends.receiver.bundleIdentifier)" }
 
-    private func path() throws(DeviceError) -> String {
+    private func path() throws(FileError) -> String {
         try ends.device.publicFolder() + "/" + account.replacing(" ", with: "-to-")
     }
 

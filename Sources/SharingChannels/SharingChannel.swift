@@ -3,6 +3,7 @@ internal import Diagnostics
 package import Foundation
 internal import KeyShareWire
 internal import LocalSockets
+internal import PrivateFiles
 
 /// A way for a credential from one app of a device to another.
 ///
@@ -189,6 +190,8 @@ package struct SharingChannelError: Failure {
         case let error as ProviderFailure:
             // The lock of the device is the only limit of the provider of one item.
             self.init(error.code == .refused ? .locked : .failed, error.reason, cause: error)
+        case let error as FileError:
+            self.init(error.code == .damagedFile ? .damaged : .failed, error.reason, cause: error)
         case let error as PasteboardError: self.init(Self.code(error.code), error.reason, cause: error)
         default: self.init(.failed, "\(error)", cause: error)
         }
@@ -207,7 +210,6 @@ package struct SharingChannelError: Failure {
         switch code {
         case .missingEntitlement: .missingEntitlement
         case .locked: .locked
-        case .damagedFile: .damaged
         default: .failed
         }
     }

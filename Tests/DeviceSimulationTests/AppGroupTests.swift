@@ -1,20 +1,21 @@
 import SecretMemory
 import Foundation
 import Glibc
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("Application groups")
 struct AppGroupTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let group: AppGroup
     private static let identifier = App.provider.entitlements.applicationGroups[0]
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         group = try AppGroup(Self.identifier, app: .provider, device: device)
     }
@@ -63,9 +64,9 @@ struct AppGroupTests {
 
     @Test("Names that lead elsewhere are refused", arguments: ["", ".", "..", ".lock", "a/b", "a\0"])
     func badNames(name: String) throws {
-        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.write([1], to: name) }
-        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.read(name) }
-        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try group.remove(name) }
+        #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.write([1], to: name) }
+        #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.read(name) }
+        #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.remove(name) }
     }
 
     @Test("Eight processes that count in one file lose no count")
@@ -252,13 +253,13 @@ struct AppGroupTests {
 
 @Suite("A group's settings")
 struct GroupDefaultsTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let group: AppGroup
     private let defaults: GroupDefaults
     private let count = DefaultsKey("count", fallback: 7) { $0 > 0 }
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         group = try AppGroup(
             App.provider.entitlements.applicationGroups[0], app: .provider, device: scratch.device())
         defaults = GroupDefaults(group)

@@ -1,17 +1,18 @@
 import SecretMemory
 import Foundation
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("Apps, their extensions and their entitlements")
 struct AppTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
     }
 
@@ -112,7 +113,7 @@ struct AppTests {
             "<plist><dict><key>keychain-access-groups</key><array><string></string></array></dict></plist>",
         ])
     func badPlist(text: String) {
-        #expect(throws: DeviceError(.damagedFile, path: "", "")) {
+        #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
             try Entitlements(plist: Array(text.utf8))
         }
     }
@@ -129,7 +130,7 @@ struct AppTests {
             encoder.outputFormat = .binary
             let plist = [UInt8](try encoder.encode(entitlements))
             let error = #expect(throws: DeviceError.self) { try Entitlements(plist: plist) }
-            #expect(error?.code == .damagedFile && error?.hint != nil)
+            #expect(error?.code == .invalidEntitlements && error?.hint != nil)
             #expect(error?.reason.contains(name.prefix(64)) == true, "\(error?.reason ?? "")")
         }
         let longest = Entitlements(applicationGroups: [String(repeating: "g", count: 255)])

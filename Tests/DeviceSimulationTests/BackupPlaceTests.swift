@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("Where a backup and its key may be written")
 struct BackupPlaceTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
-    private let unsuitable = DeviceError(.unsuitablePath, path: "", "")
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         var identity = NewIdentity.sample("A")
         identity.accessibility = .afterFirstUnlock
@@ -22,7 +22,7 @@ struct BackupPlaceTests {
     /// Every file of the scratch folder with what is in it.
     private func contents() throws -> [String: Data] {
         var files: [String: Data] = [:]
-        for name in FileManager.default.enumerator(atPath: scratch.folder)?.compactMap({ $0 as? String })
+        for name in FileManager.default.enumerator(atPath: scratch.path)?.compactMap({ $0 as? String })
             ?? []
         {
             files[name] = FileManager.default.contents(atPath: scratch.path(name))
@@ -34,7 +34,7 @@ struct BackupPlaceTests {
     func oneFile(isThere: Bool) throws {
         let path = scratch.path("backup")
         try FileManager.default.createSymbolicLink(
-            atPath: scratch.path("folder"), withDestinationPath: scratch.folder)
+            atPath: scratch.path("folder"), withDestinationPath: scratch.path)
         var names = ["backup", "./backup", "folder/backup", "device/../backup"]
         if isThere {
             _ = try device.backUpKeychain(to: path)
@@ -45,7 +45,7 @@ struct BackupPlaceTests {
         }
         let before = try contents()
         for name in names {
-            #expect(throws: unsuitable, "\(name)") {
+            #expect(throws: DeviceError(.keyInBackupFile, path: "", ""), "\(name)") {
                 try device.backUpKeychain(to: path, keyPath: scratch.path(name), replacing: true)
             }
         }
@@ -59,12 +59,20 @@ struct BackupPlaceTests {
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("way"), withDestinationPath: device.folder + "/keychain")
         let before = try contents()
-        for name in ["device/keychain/keychain.sqlite", "way/master.key", "device/new", "device"] {
+        let (inside, folder) = (
+            DeviceError(.backupInsideDevice, path: "", ""), FileError(.unsuitablePath, path: "", "")
+        )
+        for (name, expected) in [
+            ("device/keychain/keychain.sqlite", inside as any Error), ("way/master.key", inside),
+            ("device/new", inside), ("device", folder),
+        ] {
             for (path, key) in [(name, "key"), ("backup", name)] {
-                #expect(throws: unsuitable, "\(path) \(key)") {
+                let error = #expect(throws: (any Error).self, "\(path) \(key)") {
                     try device.backUpKeychain(
                         to: scratch.path(path), keyPath: scratch.path(key), replacing: true)
                 }
+                #expect((error as? DeviceError) == (expected as? DeviceError), "\(path) \(key)")
+                #expect((error as? FileError) == (expected as? FileError), "\(path) \(key)")
             }
         }
         #expect(try contents() == before)
@@ -77,8 +85,9 @@ struct BackupPlaceTests {
     @Test("Not in place of a pipe or a folder, which no backup or key is read from either")
     func noFile() throws {
         let pipe = scratch.path("pipe")
+        let unsuitable = FileError(.unsuitablePath, path: "", "")
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
-        for path in [pipe, scratch.folder] {
+        for path in [pipe, scratch.path] {
             #expect(throws: unsuitable) { try device.backUpKeychain(to: path, replacing: true) }
             #expect(throws: unsuitable) {
                 try device.backUpKeychain(to: scratch.path("backup"), keyPath: path, replacing: true)
@@ -87,9 +96,9 @@ struct BackupPlaceTests {
                 try device.restoreKeychain(fromBackup: path, replacing: true)
             }
             #expect(error?.reason.hasSuffix("is no regular file") == true)
-            #expect(throws: DeviceError(.damagedFile, path: "", "")) { try Device.backupKey(path) }
+            #expect(throws: FileError(.damagedFile, path: "", "")) { try Device.backupKey(path) }
         }
-        #expect(try scratch.names(scratch.folder) == ["device", "pipe"])
+        #expect(try scratch.names(scratch.path) == ["device", "pipe"])
     }
 
     @Test("Nothing is written where the key, or the backup, cannot be")
@@ -97,11 +106,11 @@ struct BackupPlaceTests {
         let (path, key) = (scratch.path("backup"), scratch.path("key"))
         _ = try device.backUpKeychain(to: path, keyPath: key)
         let before = try contents()
-        let there = DeviceError(.alreadyThere, path: "", "")
+        let there = FileError(.alreadyThere, path: "", "")
         #expect(throws: there) { try device.backUpKeychain(to: scratch.path("new"), keyPath: key) }
         #expect(throws: there) { try device.backUpKeychain(to: path, keyPath: scratch.path("new")) }
         for (path, key) in [(path, scratch.path("none/key")), (scratch.path("none/backup"), key)] {
-            #expect(throws: DeviceError(.cannotCreate(ENOENT), path: "", "")) {
+            #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
                 try device.backUpKeychain(to: path, keyPath: key, replacing: true)
             }
         }

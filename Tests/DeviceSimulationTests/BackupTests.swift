@@ -1,20 +1,21 @@
 import SecretMemory
 import Foundation
 import GRDB
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("A backup of the keychain")
 struct BackupTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let keychain: Keychain
     private var path: String { scratch.path("backup") }
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         keychain = try Keychain(device: device, app: .provider)
         for accessibility in Accessibility.allCases {
@@ -75,7 +76,9 @@ struct BackupTests {
         let foreign = DeviceError(.foreignBackup, path: "", "")
         #expect(throws: foreign) { try other.restoreKeychain(fromBackup: path) }
         for wrong in [SecretBytes([UInt8](repeating: 1, count: 32)), SecretBytes(utf8: "short")] {
-            #expect(throws: foreign) { try other.restoreKeychain(fromBackup: path, key: wrong) }
+            #expect(throws: DeviceError(.wrongBackupKey, path: "", "")) {
+                try other.restoreKeychain(fromBackup: path, key: wrong)
+            }
         }
         #expect(try contents(restored).isEmpty)
         let result = try other.restoreKeychain(fromBackup: path, key: key)
@@ -94,7 +97,7 @@ struct BackupTests {
             SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .alwaysThisDeviceOnly)
         let key = try other.backUpKeychain(to: path).key
         let (before, count) = (try contents(keychain), try keychain.changeCount())
-        let error = #expect(throws: DeviceError(.foreignBackup, path: "", "")) {
+        let error = #expect(throws: DeviceError(.nothingForThisDevice, path: "", "")) {
             try device.restoreKeychain(fromBackup: path, key: key, replacing: true)
         }
         #expect(error?.hint?.contains("merge") == true)
@@ -110,17 +113,19 @@ struct BackupTests {
     func replacing() throws {
         _ = try device.backUpKeychain(to: path)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        let there = DeviceError(.alreadyThere, path: "", "")
+        let there = FileError(.alreadyThere, path: "", "")
         #expect(throws: there) { try device.backUpKeychain(to: path) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
         let before = try contents(keychain)
         let count = try keychain.changeCount()
-        #expect(throws: there) { try device.restoreKeychain(fromBackup: path) }
+        #expect(throws: DeviceError(.keychainNotEmpty, path: "", "")) {
+            try device.restoreKeychain(fromBackup: path)
+        }
         #expect(try contents(keychain) == before && keychain.changeCount() == count)
         _ = try device.backUpKeychain(to: path, replacing: true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) != bytes)
         #expect(
-            try scratch.names(scratch.folder) == [
+            try scratch.names(scratch.path) == [
                 "backup", "device",
             ])
     }
@@ -172,7 +177,7 @@ struct BackupTests {
             try file.write(to: URL(fileURLWithPath: path))
             #expect(throws: none) { try device.restoreKeychain(fromBackup: path, replacing: true) }
         }
-        #expect(throws: DeviceError(.inputOutput(2), path: "", "")) {
+        #expect(throws: FileError(.inputOutput(2), path: "", "")) {
             try device.restoreKeychain(fromBackup: path + "-none", replacing: true)
         }
         for (change, expected) in [
@@ -203,7 +208,7 @@ struct BackupTests {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
         try queue.write { try $0.execute(sql: "UPDATE item SET account = 'x' WHERE account = 'dk'") }
         #expect(throws: KeychainError(.decode, "")) { try device.backUpKeychain(to: path) }
-        #expect(try scratch.names(scratch.folder) == ["device"])
+        #expect(try scratch.names(scratch.path) == ["device"])
     }
 
     @Test("Is of one moment, while others write")

@@ -1,7 +1,7 @@
 import SecretMemory
 import Foundation
 import Glibc
-import OpenSSL
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
@@ -37,12 +37,12 @@ struct Ledger {
 /// Writers that are killed at moments drawn from a seeded source.
 @Suite("Writers killed at random points", .timeLimit(.minutes(15)))
 struct CrashTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let ledger: Ledger
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         ledger = Ledger(path: scratch.path("ledger"))
     }

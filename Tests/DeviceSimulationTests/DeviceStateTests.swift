@@ -1,17 +1,18 @@
 import SecretMemory
 import Foundation
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("The device's state")
 struct DeviceStateTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
     }
 
@@ -105,7 +106,7 @@ struct DeviceStateTests {
         #expect(try watch.status().lockCount == 77)
         try Data("nothing\n".utf8).write(to: URL(fileURLWithPath: path))
         for _ in 0..<2 {
-            #expect(throws: DeviceError(.damagedFile, path: "", "")) { try watch.status() }
+            #expect(throws: FileError(.damagedFile, path: "", "")) { try watch.status() }
         }
         try FileManager.default.removeItem(atPath: path)
         #expect(try watch.status() == .new)
@@ -142,11 +143,11 @@ struct DeviceStateTests {
         let keychain = try Keychain(device: device, app: .provider)
         try keychain.setPassword(SecretBytes(utf8: "p"), service: "s", account: "a")
         try AtomicFile.write(Array(text.utf8), to: device.folder + "/state")
-        #expect(throws: DeviceError(.damagedFile, path: "", "")) { try device.state() }
+        #expect(throws: FileError(.damagedFile, path: "", "")) { try device.state() }
         let error = #expect(throws: KeychainError.self) {
             try keychain.password(service: "s", account: "a")
         }
-        #expect((error?.cause as? DeviceError)?.code == .damagedFile)
+        #expect((error?.cause as? FileError)?.code == .damagedFile)
     }
 
     @Test("Removing the passcode deletes, of every app, what is kept only while there is one")
@@ -176,13 +177,13 @@ struct DeviceStateTests {
 
 @Suite("Secrets and the device's state")
 struct AccessibilityTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let keychain: Keychain
     private static let passcodeOnly = Accessibility.whenPasscodeSetThisDeviceOnly
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         keychain = try Keychain(device: device, app: .provider)
     }

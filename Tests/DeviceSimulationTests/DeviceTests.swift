@@ -1,17 +1,18 @@
 import SecretMemory
 import Foundation
 import Glibc
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("The device's folder")
 struct DeviceTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
     }
 
     @Test("It is made on first use, with the folders above it, for its owner alone")
@@ -41,19 +42,19 @@ struct DeviceTests {
         let path = scratch.path("open")
         try makeOpen(path)
         try makeOpen(path + "/notes")
-        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
         // A file, a link or another user's folder of that name makes no device of it.
         try Data().write(to: URL(fileURLWithPath: path + "/keychain"))
-        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
         try FileManager.default.removeItem(atPath: path + "/keychain")
         try FileManager.default.createSymbolicLink(
             atPath: path + "/keychain", withDestinationPath: path + "/notes")
-        #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+        #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
         if geteuid() == 0 {
             try FileManager.default.removeItem(atPath: path + "/keychain")
             try makeOpen(path + "/keychain")
             try #require(unsafe chown(path + "/keychain", 65_534, 65_534) == 0)
-            #expect(throws: DeviceError(.exposedFolder, path: "", "")) { try Device(folder: path) }
+            #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
         }
         #expect(try scratch.mode(path) == 0o755)
     }
@@ -77,7 +78,7 @@ struct DeviceTests {
         let target = scratch.path("target")
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: scratch.path("link"), withDestinationPath: target)
-        let error = #expect(throws: DeviceError.self) { try Device(folder: scratch.path("link") + suffix) }
+        let error = #expect(throws: FileError.self) { try Device(folder: scratch.path("link") + suffix) }
         #expect(error?.code == .symbolicLink)
     }
 
@@ -85,14 +86,14 @@ struct DeviceTests {
     func linkAbove() throws {
         let device = try scratch.device()
         try FileManager.default.createSymbolicLink(
-            atPath: scratch.path("link"), withDestinationPath: scratch.folder)
+            atPath: scratch.path("link"), withDestinationPath: scratch.path)
         #expect(try Device(folder: scratch.path("link/device")) == device)
     }
 
     @Test("A file is refused")
     func file() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
-        #expect(throws: DeviceError(.notAFolder, path: "", "")) { try Device(folder: scratch.path("file")) }
+        #expect(throws: FileError(.notAFolder, path: "", "")) { try Device(folder: scratch.path("file")) }
     }
 
     @Test("Another user's folder is refused")
@@ -103,16 +104,16 @@ struct DeviceTests {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try #require(unsafe chown(path, 65_534, 65_534) == 0)
         }
-        #expect(throws: DeviceError(.foreignOwner, path: "", "")) { try Device(folder: path) }
+        #expect(throws: FileError(.foreignOwner, path: "", "")) { try Device(folder: path) }
     }
 
     @Test("Where nothing can be made, the error says so")
     func cannotCreate() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
-        #expect(throws: DeviceError(.cannotCreate(ENOTDIR), path: "", "")) {
+        #expect(throws: FileError(.cannotCreate(ENOTDIR), path: "", "")) {
             try Device(folder: scratch.path("file/device"))
         }
-        #expect(throws: DeviceError(.cannotCreate(ENOENT), path: "", "")) { try Device(folder: "") }
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) { try Device(folder: "") }
     }
 
     @Test("Apps have containers, groups have containers for their apps only")
@@ -168,6 +169,33 @@ struct DeviceTests {
         #expect(try scratch.names(device.folder) == before)
     }
 
+    @Test("What killed writers left half done is removed once nobody can be writing it, and nothing else is")
+    func unfinished() throws {
+        let device = try scratch.device()
+        let folder = try device.keychainFolder()
+        let now = Date()
+        func make(_ name: String, age: Double) throws {
+            try Data([1]).write(to: URL(fileURLWithPath: name))
+            try FileManager.default.setAttributes([.modificationDate: now - age], ofItemAtPath: name)
+        }
+        for name in [".17.tmp", ".x.tmp", "17.tmp", ".17", ".tmp", "state"] {
+            try make(folder + "/" + name, age: 7_200)
+        }
+        try make(device.folder + "/.18.tmp", age: 3_601)
+        try make(device.folder + "/.19.tmp", age: 3_599)
+        #expect(try device.clearUnfinished(now: now) == 2)
+        #expect(try device.clearUnfinished(now: now) == 0)
+        #expect(try scratch.names(folder) == [".17", ".tmp", ".x.tmp", "17.tmp", "state"])
+        #expect(try scratch.names(device.folder) == [".19.tmp", "keychain"])
+        // What a writer leaves has such a name.
+        #expect(throws: FileError.self) {
+            try AtomicFile.write(to: folder + "/file", replacing: true) { path in
+                #expect(AtomicFile.isTemporary(URL(fileURLWithPath: path).lastPathComponent))
+                throw FileError(.damagedFile, path: path, "")
+            }
+        }
+    }
+
     @Test(
         "Names that would lead out of the device are refused", arguments: ["", ".", "..", "a/b", ".hidden"])
     func badNames(name: String) throws {
@@ -175,17 +203,17 @@ struct DeviceTests {
         let app = App(
             bundleIdentifier: name, teamIdentifier: "T", entitlements: Entitlements(applicationGroups: [name])
         )
-        #expect(throws: DeviceError.self) { try device.container(of: app) }
+        #expect(throws: FileError.self) { try device.container(of: app) }
         #expect(throws: DeviceError.self) { try device.groupContainer(name, for: app) }
     }
 }
 
 @Suite("The socket's path")
 struct SocketPathTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
     }
 
     private func device(pathLength: Int) throws -> Device {

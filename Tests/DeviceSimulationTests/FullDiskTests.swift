@@ -1,7 +1,7 @@
 import SecretMemory
 import Foundation
 import Glibc
-import OpenSSL
+import PrivateFiles
 import TestSupport
 import Testing
 
@@ -11,10 +11,10 @@ import Testing
 /// of files fails a write as a full disk does, part way through it.
 @Suite("A disk that takes no more")
 struct FullDiskTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
     }
 
     @Test("A file of a group stays as it was, and the error says why", arguments: [0, 1, 4_096])
@@ -25,7 +25,7 @@ struct FullDiskTests {
                 "group.red.hound.keyshare.provider", app: .provider, device: Device(folder: folder))
             try group.write([1], to: "file")
             await FullDisk.whileFull(limit: rlim_t(limit)) {
-                #expect(throws: DeviceError(.inputOutput(EFBIG), path: "", "")) {
+                #expect(throws: FileError(.inputOutput(EFBIG), path: "", "")) {
                     try group.write([UInt8](repeating: 2, count: 10_000), to: "file")
                 }
             }

@@ -1,19 +1,20 @@
 import SecretMemory
 import Foundation
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("A group's state file")
 struct GroupStateTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
     private let fields = ["account": SecretBytes(utf8: "canary account"), "token": SecretBytes([0, 1, 2])]
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
     }
 

@@ -2,19 +2,20 @@ import SecretMemory
 import Foundation
 import GRDB
 import Glibc
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("The keychain's files")
 struct KeychainFileTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let folder: String
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         folder = device.folder + "/keychain"
     }
@@ -116,12 +117,12 @@ struct KeychainFileTests {
         try FileManager.default.moveItem(atPath: path, toPath: path + ".real")
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".real")
         var error = #expect(throws: KeychainError.self) { try provider() }
-        #expect((error?.cause as? DeviceError)?.code == .symbolicLink)
+        #expect((error?.cause as? FileError)?.code == .symbolicLink)
 
         try FileManager.default.moveItem(atPath: folder, toPath: folder + ".real")
         try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: folder + ".real")
         error = #expect(throws: KeychainError.self) { try provider() }
-        #expect((error?.cause as? DeviceError)?.code == .symbolicLink)
+        #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
     @Test("A database that other users may read is refused")
@@ -130,7 +131,7 @@ struct KeychainFileTests {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o640], ofItemAtPath: folder + "/keychain.sqlite")
         let error = #expect(throws: KeychainError.self) { try provider() }
-        #expect((error?.cause as? DeviceError)?.code == .exposedFile)
+        #expect((error?.cause as? FileError)?.code == .exposedFile)
     }
 
     @Test("Opening the keychain a second time leaves the first connection its locks")

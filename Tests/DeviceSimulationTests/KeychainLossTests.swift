@@ -1,20 +1,21 @@
 import Foundation
 import GRDB
 import Glibc
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("A keychain of which a part was lost")
 struct KeychainLossTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private var folder: String { device.folder + "/keychain" }
     private var database: String { folder + "/keychain.sqlite" }
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
     }
 
@@ -91,7 +92,7 @@ struct KeychainLossTests {
         #expect(try existing()?.app == nil)
         #expect(try files().keys.sorted() == [""])
         #expect(try Device(existing: scratch.path("none")) == nil)
-        #expect(throws: DeviceError(.notAFolder, path: "", "")) {
+        #expect(throws: FileError(.notAFolder, path: "", "")) {
             try AtomicFile.write([], to: scratch.path("file"))
             return try Device(existing: scratch.path("file"))
         }

@@ -1,20 +1,20 @@
 import SecretMemory
 import Foundation
-import OpenSSL
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("The keychain")
 struct KeychainTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let provider: Keychain
     private let consumer: Keychain
     private let shared = App.provider.accessGroups[0]
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         provider = try Keychain(device: device, app: .provider)
         consumer = try Keychain(device: device, app: .consumer)

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
@@ -7,12 +9,12 @@ import Testing
 /// One test at a time, because one of them counts this process's descriptors.
 @Suite("Notifications", .serialized, .timeLimit(.minutes(2)))
 struct NotificationTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let notifications: Notifications
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         notifications = try Notifications(device: device)
     }
@@ -145,8 +147,8 @@ struct NotificationTests {
         "Names that can be no file's are refused",
         arguments: ["", ".", "..", "a/b", ".hidden", "a\0b", String(repeating: "x", count: 256)])
     func badNames(name: String) throws {
-        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) { try notifications.post(name) }
-        #expect(throws: DeviceError(.cannotCreate(EINVAL), path: "", "")) {
+        #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try notifications.post(name) }
+        #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) {
             _ = try notifications.observe(name)
         }
     }
@@ -155,7 +157,7 @@ struct NotificationTests {
     func link() throws {
         try FileManager.default.createSymbolicLink(
             atPath: device.folder + "/notifications/name", withDestinationPath: scratch.path("target"))
-        #expect(throws: DeviceError(.cannotCreate(ELOOP), path: "", "")) { try notifications.post("name") }
+        #expect(throws: FileError(.cannotCreate(ELOOP), path: "", "")) { try notifications.post("name") }
         #expect(!FileManager.default.fileExists(atPath: scratch.path("target")))
     }
 }

@@ -1,13 +1,14 @@
 import SecretMemory
 import Foundation
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("The pasteboard")
 struct PasteboardTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let pasteboard: Pasteboard
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
@@ -15,7 +16,7 @@ struct PasteboardTests {
     private static let consumer = App.consumer.bundleIdentifier
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         pasteboard = try Pasteboard(device: device)
     }
@@ -238,13 +239,13 @@ struct PasteboardTests {
 
 @Suite("The pasteboard's files")
 struct PasteboardFileTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let folder: String
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         folder = device.folder + "/pasteboard"
     }
@@ -334,11 +335,11 @@ struct PasteboardFileTests {
         let path = folder + "/" + name
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         var error = #expect(throws: PasteboardError.self) { try read() }
-        #expect(error?.code == .inputOutput && (error?.cause as? DeviceError)?.code == .exposedFile)
+        #expect(error?.code == .inputOutput && (error?.cause as? FileError)?.code == .exposedFile)
         try FileManager.default.moveItem(atPath: path, toPath: path + ".real")
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".real")
         error = #expect(throws: PasteboardError.self) { try read() }
-        #expect((error?.cause as? DeviceError)?.code == .symbolicLink)
+        #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
     @Test("Eight at once: every item is whole, every change counted, every read recorded")

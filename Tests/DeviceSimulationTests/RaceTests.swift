@@ -1,7 +1,6 @@
 import SecretMemory
 import SharingChannels
 import Foundation
-import OpenSSL
 import TestSupport
 import Testing
 
@@ -9,11 +8,11 @@ import Testing
 
 @Suite("Several users of a keychain at once")
 struct RaceTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
     }
 

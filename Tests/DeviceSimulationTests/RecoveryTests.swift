@@ -1,20 +1,21 @@
 import Foundation
 import GRDB
-import OpenSSL
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("A damaged keychain that a backup replaces")
 struct RecoveryTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let device: Device
     private let groups = App.provider.accessGroups
     private var path: String { scratch.path("backup") }
     private var folder: String { device.folder + "/keychain" }
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         device = try scratch.device()
         for app in [App.provider, .consumer] {
             try Keychain(device: device, app: app).add(Self.identity("of \(app.bundleIdentifier)"))
@@ -84,7 +85,7 @@ struct RecoveryTests {
         #expect(throws: DeviceError(.foreignBackup, path: "", "")) {
             try device.recoverKeychain(fromBackup: scratch.path("foreign"), groups: groups)
         }
-        #expect(throws: DeviceError(.inputOutput(2), path: "", "")) {
+        #expect(throws: FileError(.inputOutput(2), path: "", "")) {
             try device.recoverKeychain(fromBackup: scratch.path("none"), groups: groups)
         }
         #expect(throws: Unsound.self) {

@@ -1,14 +1,16 @@
 import Foundation
+import PrivateFiles
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("A place for a device on which something is tried")
 struct TrialFolderTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
     }
 
     private func left(on device: Device) throws -> [String] {

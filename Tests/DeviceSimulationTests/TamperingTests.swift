@@ -1,18 +1,18 @@
 import SecretMemory
 import GRDB
-import OpenSSL
+import TestSupport
 import Testing
 
 @testable import DeviceSimulation
 
 @Suite("Altered records")
 struct TamperingTests {
-    private let scratch: Scratch
+    private let scratch: ScratchFolder
     private let keychain: Keychain
     private let consumer: Keychain
 
     init() throws {
-        scratch = try Scratch()
+        scratch = try ScratchFolder()
         let device = try scratch.device()
         keychain = try Keychain(device: device, app: .provider)
         consumer = try Keychain(device: device, app: .consumer)

@@ -2,7 +2,6 @@ import SecretMemory
 import SharingChannels
 import DeviceSimulation
 import Foundation
-import OpenSSL
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import SharingChannels
 import DeviceSimulation
-import OpenSSL
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import OpenSSL
+import PrivateFiles
 import Synchronization
 import TestSupport
 import Testing

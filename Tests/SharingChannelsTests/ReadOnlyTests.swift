@@ -1,8 +1,8 @@
+import PrivateFiles
 import SecretMemory
 import SharingChannels
 import DeviceSimulation
 import Foundation
-import OpenSSL
 import TestSupport
 import Testing
 
@@ -83,7 +83,7 @@ struct ReadOnlyTests {
                     { try group.update("file") { $0 = nil } }, { try group.remove("file") },
                 ]
                 for attempt in attempts {
-                    let error = #expect(throws: DeviceError.self) { try attempt() }
+                    let error = #expect(throws: FileError.self) { try attempt() }
                     #expect(error?.code == .cannotCreate(EACCES))
                 }
                 let content = try group.read("file")
@@ -150,8 +150,8 @@ struct ReadOnlyTests {
             #expect(throws: PasteboardError.self) {
                 try Pasteboard(device: device).write(SecretBytes([2]), owner: .provider, now: now)
             }
-            #expect(throws: DeviceError.self) { try device.unlock() }
-            #expect(throws: DeviceError.self) { try Notifications(device: device).post("name") }
+            #expect(throws: FileError.self) { try device.unlock() }
+            #expect(throws: FileError.self) { try Notifications(device: device).post("name") }
             let state = try device.state()
             #expect(state == DeviceState(lock: .locked))
         }

@@ -1,3 +1,4 @@
+package import DeviceSimulation
 internal import Foundation
 
 /// A folder for one test, removed with everything in it when the test lets go of it.
@@ -20,6 +21,29 @@ package final class ScratchFolder: Sendable {
 
     /// The path of something inside.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Opens the device in the folder `device` inside, and makes it on first use.
+    ///
+    /// - Throws: `FileError`.
+    package func device() throws -> Device { try Device(folder: path("device")) }
+
+    /// Gives the permissions of the file or folder at an absolute path.
+    ///
+    /// - Throws: what the file system says.
+    package func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        guard let mode = attributes[.posixPermissions] as? NSNumber else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        return mode.intValue
+    }
+
+    /// Gives the names of what is in the folder at an absolute path, hidden ones too, in ascending order.
+    ///
+    /// - Throws: what the file system says.
+    package func names(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
 
     /// Writes a file inside and gives its path.
     ///

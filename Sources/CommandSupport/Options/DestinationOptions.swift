@@ -1,5 +1,5 @@
 package import ArgumentParser
-internal import DeviceSimulation
+internal import PrivateFiles
 internal import Foundation
 internal import Glibc
 
@@ -45,7 +45,7 @@ package struct DestinationOptions: ParsableArguments {
             }
             return
         }
-        do throws(DeviceError) {
+        do throws(FileError) {
             try AtomicFile.write(bytes, to: target)
         } catch {
             let failure = error.commandFailure

@@ -1,3 +1,4 @@
+package import PrivateFiles
 package import Foundation
 private import Glibc
 
@@ -15,7 +16,7 @@ package struct AppGroup: Sendable {
     /// The container of the group `identifier`, made on first use.
     ///
     /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
-    package init(_ identifier: String, app: App, device: Device) throws(DeviceError) {
+    package init(_ identifier: String, app: App, device: Device) throws {
         folder = try device.groupContainer(identifier, for: app)
         self.identifier = identifier
     }
@@ -23,18 +24,16 @@ package struct AppGroup: Sendable {
     /// What the file `name` holds; nil when there is none.
     ///
     /// - Throws: `DeviceError` when it is a link, open to others, or cannot be read.
-    package func read(_ name: String) throws(DeviceError) -> [UInt8]? {
+    package func read(_ name: String) throws(FileError) -> [UInt8]? {
         try PrivateFile.open(path(name))?.read(atMost: .max)
     }
 
     /// Replaces the file `name`, or makes it.
     ///
     /// - Throws: `DeviceError`; what was there stays then.
-    package func write(_ bytes: [UInt8], to name: String) throws(DeviceError) {
+    package func write(_ bytes: [UInt8], to name: String) throws(FileError) {
         let path = try path(name)
-        let lock = try exclusively()
-        defer { withExtendedLifetime(lock) {} }
-        try AtomicFile.write(bytes, to: path)
+        try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.write(bytes, to: path) }
     }
 
     /// Changes the file `name` while nobody else changes anything in the group: gives `body` what it holds,
@@ -43,34 +42,32 @@ package struct AppGroup: Sendable {
     /// - Throws: what `body` throws, or a `DeviceError`; what was there stays then.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)
-        let lock = try exclusively()
-        defer { withExtendedLifetime(lock) {} }
-        let old = try read(name)
-        var bytes = old
-        try body(&bytes)
-        guard bytes != old else { return }
-        if let bytes {
-            try AtomicFile.write(bytes, to: path)
-        } else {
-            try AtomicFile.remove(path)
+        try FileLock.withLock(at: lockPath) {
+            let old = try read(name)
+            var bytes = old
+            try body(&bytes)
+            guard bytes != old else { return }
+            if let bytes {
+                try AtomicFile.write(bytes, to: path)
+            } else {
+                try AtomicFile.remove(path)
+            }
         }
     }
 
     /// Removes the file `name`; silent when there is none.
     ///
     /// - Throws: `DeviceError`.
-    package func remove(_ name: String) throws(DeviceError) {
+    package func remove(_ name: String) throws(FileError) {
         let path = try path(name)
-        let lock = try exclusively()
-        defer { withExtendedLifetime(lock) {} }
-        try AtomicFile.remove(path)
+        try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.remove(path) }
     }
 
     /// The names of the files there are, in their order.
     ///
     /// - Throws: `DeviceError` when the container cannot be listed.
-    package func names() throws(DeviceError) -> [String] {
-        try Folder.names(folder).filter { !$0.hasPrefix(".") }
+    package func names() throws(FileError) -> [String] {
+        try PrivateFolder.names(folder).filter { !$0.hasPrefix(".") }
     }
 
     /// Removes what nobody changed since `date`, and what interrupted writers left behind. Settings are kept,
@@ -79,20 +76,20 @@ package struct AppGroup: Sendable {
     /// - Throws: `DeviceError`; some files may be gone then.
     /// - Returns: the names of the files that were removed.
     @discardableResult
-    package func removeFiles(unchangedSince date: Date) throws(DeviceError) -> [String] {
+    package func removeFiles(unchangedSince date: Date) throws(FileError) -> [String] {
         try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
     }
 
     private func removeFiles(
         unchangedSince date: Date, keeping kept: Set<String>
-    ) throws(DeviceError) -> [String] {
-        let lock = try exclusively()
-        defer { withExtendedLifetime(lock) {} }
+    ) throws(FileError) -> [String] {
+        let lock = try FileLock.acquire(lockPath)
+        defer { lock.release() }
         var removed: [String] = []
-        for name in try Folder.names(folder) {
+        for name in try PrivateFolder.names(folder) {
             let path = folder + "/" + name
             // Whoever writes holds the lock, so that these are nobody's.
-            if name.hasSuffix(".tmp"), name.hasPrefix(".") {
+            if AtomicFile.isTemporary(name) {
                 try AtomicFile.remove(path)
                 continue
             }
@@ -114,7 +111,7 @@ package struct AppGroup: Sendable {
     /// Removes every file, as on log-out.
     ///
     /// - Throws: `DeviceError`; some files may be gone then.
-    package func removeAll() throws(DeviceError) {
+    package func removeAll() throws(FileError) {
         _ = try removeFiles(unchangedSince: .distantFuture, keeping: [])
     }
 }
@@ -130,12 +127,13 @@ extension AppGroup {
     /// - Throws: `DeviceError`; what was not moved is where it was.
     /// - Returns: the names of the files that were moved by this call, or of which something was.
     @discardableResult
-    package func takeOver(_ old: AppGroup) throws(DeviceError) -> [String] {
+    package func takeOver(_ old: AppGroup) throws(FileError) -> [String] {
         guard old.folder != folder else { return [] }
         // Always in this order; nobody else holds both.
-        let oldLock = try old.exclusively()
-        let newLock = try exclusively()
-        defer { withExtendedLifetime((oldLock, newLock)) {} }
+        let oldLock = try FileLock.acquire(old.lockPath)
+        defer { oldLock.release() }
+        let newLock = try FileLock.acquire(lockPath)
+        defer { newLock.release() }
         var moved: [String] = []
         for name in try old.names() {
             let isTaken = try name == GroupDefaults.fileName ? takeSettings(of: old) : take(name, of: old)
@@ -146,7 +144,7 @@ extension AppGroup {
         return moved
     }
 
-    private func take(_ name: String, of old: AppGroup) throws(DeviceError) -> Bool {
+    private func take(_ name: String, of old: AppGroup) throws(FileError) -> Bool {
         guard let theirs = try PrivateFile.open(old.path(name)) else { return false }
         let (bytes, changed) = (try theirs.read(atMost: .max), try theirs.changed())
         if let ours = try PrivateFile.open(path(name)) {
@@ -157,7 +155,7 @@ extension AppGroup {
         return true
     }
 
-    private func takeSettings(of old: AppGroup) throws(DeviceError) -> Bool {
+    private func takeSettings(of old: AppGroup) throws(FileError) -> Bool {
         let name = GroupDefaults.fileName
         guard let theirs = try old.read(name) else { return false }
         let ours = try read(name)
@@ -174,15 +172,12 @@ extension AppGroup {
     private var takenSettings: String { folder + "/" + Self.takenSettingsName }
     private static let takenSettingsName = ".taken.plist"
 
-    /// Waits until nobody else of the group changes anything, and keeps the others waiting while the lock
-    /// lives.
-    private func exclusively() throws(DeviceError) -> FileLock {
-        try FileLock.acquire(folder + "/.lock")
-    }
+    /// The file whose lock every change of the group's files is made under.
+    private var lockPath: String { folder + "/.lock" }
 
-    private func path(_ name: String) throws(DeviceError) -> String {
+    private func path(_ name: String) throws(FileError) -> String {
         let path = folder + "/" + name
-        guard Folder.isPlainName(name) else { throw .cannotCreate(path, errno: EINVAL) }
+        guard PrivateFolder.isPlainName(name) else { throw .cannotCreate(path, errno: EINVAL) }
         return path
     }
 }
@@ -195,29 +190,25 @@ extension Device {
     /// or such an app's.
     ///
     /// - Throws: `DeviceError` when something cannot be removed.
-    package func uninstall(_ app: App, remaining: [App]) throws(DeviceError) {
+    package func uninstall(_ app: App, remaining: [App]) throws {
         let kept = Set(remaining.flatMap(\.applicationGroups))
         var folders = try containers(of: app, remaining: remaining)
         for group in app.applicationGroups where !kept.contains(group) {
             folders.append(try groupContainer(group, for: app))
         }
         for folder in folders {
-            do {
-                try FileManager.default.removeItem(atPath: folder)
-            } catch {
-                throw .inputOutput("cannot remove", folder, errno: EIO)
-            }
-            try Folder.synchronize(Folder.parent(of: folder))
+            try PrivateFolder.removeAll(folder)
+            try PrivateFolder.synchronize(PrivateFolder.parent(of: folder))
         }
     }
 
-    private func containers(of app: App, remaining: [App]) throws(DeviceError) -> [String] {
-        let all = Folder.parent(of: try container(of: app))
+    private func containers(of app: App, remaining: [App]) throws(FileError) -> [String] {
+        let all = PrivateFolder.parent(of: try container(of: app))
         func belongs(_ name: String, to identifier: String) -> Bool {
             name == identifier || name.hasPrefix(identifier + ".")
         }
         let kept = remaining.map(\.bundleIdentifier).filter { $0.hasPrefix(app.bundleIdentifier + ".") }
-        return try Folder.names(all).filter { name in
+        return try PrivateFolder.names(all).filter { name in
             belongs(name, to: app.bundleIdentifier) && !kept.contains { belongs(name, to: $0) }
         }.map { all + "/" + $0 }
     }

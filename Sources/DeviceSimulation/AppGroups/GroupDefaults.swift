@@ -1,3 +1,4 @@
+package import PrivateFiles
 private import Foundation
 
 /// A setting: its name, what it is when nobody set it, and what it may be.
@@ -47,7 +48,7 @@ package struct GroupDefaults: Sendable {
     ///
     /// - Throws: `DeviceError` when the suite's file cannot be read.
     package subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        get throws(DeviceError) { try look(up: key).value }
+        get throws(FileError) { try look(up: key).value }
     }
 
     /// The value of `key`, and where it comes from.
@@ -55,7 +56,7 @@ package struct GroupDefaults: Sendable {
     /// - Throws: `DeviceError` when the suite's file cannot be read.
     package func look<Value>(
         up key: DefaultsKey<Value>
-    ) throws(DeviceError) -> (value: Value, source: DefaultsSource) {
+    ) throws(FileError) -> (value: Value, source: DefaultsSource) {
         guard let bytes = try group.read(Self.fileName) else { return (key.fallback, .absent) }
         guard let values = Self.values(bytes) else { return (key.fallback, .damagedFile) }
         guard let object = values[key.name] else { return (key.fallback, .absent) }
@@ -97,7 +98,7 @@ package struct GroupDefaults: Sendable {
     /// - Throws: `DeviceError`: `.damagedFile` when the whole cannot be written down.
     static func adding(
         _ theirs: [UInt8], to ours: [UInt8]?, takenBefore taken: [UInt8]?
-    ) throws(DeviceError) -> [UInt8] {
+    ) throws(FileError) -> [UInt8] {
         guard let ours else { return theirs }
         guard let others = values(theirs) else { return ours }
         guard let own = values(ours) else { return theirs }
@@ -112,7 +113,7 @@ package struct GroupDefaults: Sendable {
             return [UInt8](
                 try PropertyListSerialization.data(fromPropertyList: all, format: .xml, options: 0))
         } catch {
-            throw DeviceError(.damagedFile, path: "", "the settings of two groups cannot be one: \(error)")
+            throw FileError(.damagedFile, path: "", "the settings of two groups cannot be one: \(error)")
         }
     }
 

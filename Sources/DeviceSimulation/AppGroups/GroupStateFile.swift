@@ -1,3 +1,4 @@
+package import PrivateFiles
 package import SecretMemory
 package import Foundation
 internal import OpenSSL
@@ -24,7 +25,7 @@ package enum GroupState: Sendable {
         /// The keychain does not give the key: the device is locked, say, or the app not entitled.
         case noKey(KeychainError.Code)
         /// The file cannot be read.
-        case unreadable(DeviceError.Code)
+        case unreadable(FileError.Code)
     }
 
     /// The fields; nil when there are none that may be used.
@@ -101,7 +102,7 @@ package struct GroupStateFile: Sendable {
     /// What the file holds at `now`.
     package func read(now: Date) -> GroupState {
         let bytes: [UInt8]
-        do throws(DeviceError) {
+        do throws(FileError) {
             guard let found = try group.read(name) else { return .nothing(.absent) }
             bytes = found
         } catch {
@@ -119,7 +120,7 @@ package struct GroupStateFile: Sendable {
     /// Removes the file; silent when there is none.
     ///
     /// - Throws: `DeviceError`.
-    package func remove() throws(DeviceError) {
+    package func remove() throws(FileError) {
         try group.remove(name)
     }
 

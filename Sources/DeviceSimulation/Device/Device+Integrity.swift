@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import SecretMemory
 private import Foundation
 private import Glibc
@@ -17,12 +18,12 @@ extension Device {
             let mode = String(status.st_mode & 0o777, radix: 8)
             problems.append("\(path) is open to other users: its mode is \(mode)")
         }
-        do throws(DeviceError) {
+        do throws(FileError) {
             _ = try state()
         } catch {
             problems.append(error.reason)
         }
-        do throws(DeviceError) {
+        do throws(FileError) {
             let path = folder + "/pasteboard/master.key"
             if let key = try MasterKey.read(path), key.count != SealingKey.byteCount {
                 problems.append("the pasteboard's key \(path) is not of \(SealingKey.byteCount) bytes")

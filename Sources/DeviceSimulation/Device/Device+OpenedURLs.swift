@@ -1,3 +1,4 @@
+package import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
@@ -26,20 +27,20 @@ extension Device {
             service: Self.openedURL, account: "", accessGroup: app.applicationIdentifier)
         guard let key,
             let url = try SealingKey(key).open(sealed, associatedData: Array(Self.openedURL.utf8))
-        else { throw DeviceError(.damagedFile, path: path, "\(path) was altered, or its key is gone") }
+        else { throw FileError(.damagedFile, path: path, "\(path) was altered, or its key is gone") }
         return url
     }
 
     /// Forgets the URL that `app` was opened by; silent when there is none.
     ///
     /// - Throws: `DeviceError` when its file cannot be removed.
-    package func forgetOpenedURL(of app: App) throws(DeviceError) {
+    package func forgetOpenedURL(of app: App) throws(FileError) {
         try AtomicFile.remove(try openedURLPath(app))
     }
 
     private static let openedURL = "opened-url"
 
-    private func openedURLPath(_ app: App) throws(DeviceError) -> String {
+    private func openedURLPath(_ app: App) throws(FileError) -> String {
         try container(of: app) + "/" + Self.openedURL
     }
 }

@@ -1,3 +1,4 @@
+package import PrivateFiles
 package import Foundation
 private import Glibc
 
@@ -10,7 +11,7 @@ extension Device {
     /// - Throws: `DeviceError` when one cannot be removed.
     /// - Returns: how many there were.
     @discardableResult
-    package func clearUnfinished(now: Date) throws(DeviceError) -> Int {
+    package func clearUnfinished(now: Date) throws(FileError) -> Int {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
         let files = FileManager.default.enumerator(
             at: URL(fileURLWithPath: folder), includingPropertiesForKeys: Array(keys))

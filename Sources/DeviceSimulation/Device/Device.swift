@@ -1,3 +1,4 @@
+package import PrivateFiles
 internal import LocalSockets
 private import Foundation
 private import Glibc
@@ -30,20 +31,20 @@ package struct Device: Sendable, Hashable {
     ///
     /// - Throws: `DeviceError` when a symbolic link, a file, another user's folder or an open folder with
     ///   other things in it stands there, or nothing can be made there.
-    package init(folder: String) throws(DeviceError) {
-        try Folder.make(folder, withParents: true, marker: Self.keychainName)
+    package init(folder: String) throws(FileError) {
+        try PrivateFolder.make(folder, withParents: true, marker: Self.keychainName)
         try self.init(resolving: folder)
     }
 
     /// The device in `folder` for a look at it: nothing is made or closed to others. Nil where there is none.
     ///
     /// - Throws: `DeviceError` when a symbolic link, a file or another user's folder stands there.
-    package init?(existing folder: String) throws(DeviceError) {
-        guard try Folder.isThere(folder) else { return nil }
+    package init?(existing folder: String) throws(FileError) {
+        guard try PrivateFolder.isThere(folder) else { return nil }
         try self.init(resolving: folder)
     }
 
-    private init(resolving folder: String) throws(DeviceError) {
+    private init(resolving folder: String) throws(FileError) {
         guard let resolved = unsafe realpath(folder, nil) else {
             throw .inputOutput("cannot resolve", folder, errno: errno)
         }
@@ -63,7 +64,7 @@ package struct Device: Sendable, Hashable {
     /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
         named name: String = providerSocket, runtimeDirectory: String?
-    ) throws(DeviceError) -> String {
+    ) throws -> String {
         let path = "\(folder)/\(name).sock"
         if path.utf8.count <= SocketPath.maximumLength { return path }
         guard
@@ -76,7 +77,7 @@ package struct Device: Sendable, Hashable {
                 "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)",
                 hint: "give the device a shorter path, or set XDG_RUNTIME_DIR")
         }
-        try Folder.make(Folder.parent(of: shortened))
+        try PrivateFolder.make(PrivateFolder.parent(of: shortened))
         return shortened
     }
 
@@ -98,14 +99,14 @@ package struct Device: Sendable, Hashable {
     /// The folder for an app's own files, made on first use.
     ///
     /// - Throws: `DeviceError` when it cannot be made.
-    package func container(of app: App) throws(DeviceError) -> String {
+    package func container(of app: App) throws(FileError) -> String {
         try subfolder("containers", app.bundleIdentifier)
     }
 
     /// The folder that the apps of an application group share, made on first use.
     ///
     /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
-    package func groupContainer(_ group: String, for app: App) throws(DeviceError) -> String {
+    package func groupContainer(_ group: String, for app: App) throws -> String {
         guard app.applicationGroups.contains(group) else {
             throw DeviceError(
                 .missingEntitlement(group), path: "",
@@ -127,17 +128,13 @@ package struct Device: Sendable, Hashable {
     /// What is in the folder and is no part of a device stays.
     ///
     /// - Throws: `DeviceError` when something cannot be removed; the rest of it is still there then.
-    package func reset() throws(DeviceError) {
+    package func reset() throws(FileError) {
         for name in Self.names {
             let path = folder + "/" + name
             guard (try? FileManager.default.attributesOfItem(atPath: path)) != nil else { continue }
-            do {
-                try FileManager.default.removeItem(atPath: path)
-            } catch {
-                throw .inputOutput("cannot remove", path, errno: EIO)
-            }
+            try PrivateFolder.removeAll(path)
         }
-        try Folder.synchronize(folder)
+        try PrivateFolder.synchronize(folder)
     }
 
     /// What a device consists of, besides sockets. The keychain last: it is what makes the folder a device.
@@ -150,38 +147,38 @@ package struct Device: Sendable, Hashable {
     var keychainPath: String { folder + "/" + Self.keychainName }
 
     /// The folder of the keychain, made on first use.
-    func keychainFolder() throws(DeviceError) -> String {
+    func keychainFolder() throws(FileError) -> String {
         try subfolder(Self.keychainName)
     }
 
     /// The folder that every app may read and write, made on first use.
-    package func publicFolder() throws(DeviceError) -> String {
+    package func publicFolder() throws(FileError) -> String {
         try subfolder("public")
     }
 
     /// The folder of the devices on which something is tried, made on first use.
-    func trialsFolder() throws(DeviceError) -> String {
+    func trialsFolder() throws(FileError) -> String {
         try subfolder("trials")
     }
 
     /// The folder of the notifications, made on first use.
-    func notificationFolder() throws(DeviceError) -> String {
+    func notificationFolder() throws(FileError) -> String {
         try subfolder("notifications")
     }
 
     /// The folder of the pasteboard, made on first use.
-    func pasteboardFolder() throws(DeviceError) -> String {
+    func pasteboardFolder() throws(FileError) -> String {
         try subfolder("pasteboard")
     }
 
-    private func subfolder(_ components: String...) throws(DeviceError) -> String {
+    private func subfolder(_ components: String...) throws(FileError) -> String {
         var path = folder
         for component in components {
-            guard Folder.isPlainName(component) else {
+            guard PrivateFolder.isPlainName(component) else {
                 throw .cannotCreate(path + "/" + component, errno: EINVAL)
             }
             path += "/" + component
-            try Folder.make(path)
+            try PrivateFolder.make(path)
         }
         return path
     }

@@ -1,3 +1,5 @@
+package import PrivateFiles
+
 /// Whether the device has a passcode, and whether it is unlocked.
 ///
 /// A new device has a passcode and is unlocked. One without a passcode cannot be locked.
@@ -118,16 +120,16 @@ extension Device {
     /// The state that the device is in, as whoever changed it last in any process left it.
     ///
     /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
-    package func state() throws(DeviceError) -> DeviceState { try status().state }
+    package func state() throws(FileError) -> DeviceState { try status().state }
 
     /// The same, and how often the device was locked or restarted.
     ///
     /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
-    package func status() throws(DeviceError) -> DeviceStatus {
+    package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.last == "\n", let status = DeviceStatus(text.dropLast()) else {
-            throw DeviceError(.damagedFile, path: statePath, "\(statePath) names no state of a device")
+            throw FileError(.damagedFile, path: statePath, "\(statePath) names no state of a device")
         }
         return status
     }
@@ -135,7 +137,7 @@ extension Device {
     /// Unlocks the device, as the user does with the passcode.
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
-    package func unlock() throws(DeviceError) {
+    package func unlock() throws(FileError) {
         try change { status in
             status.changed(to: status.state.hasPasscode ? .new : status.state, isClosing: false)
         }
@@ -145,7 +147,7 @@ extension Device {
     /// already.
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
-    package func lock() throws(DeviceError) {
+    package func lock() throws(FileError) {
         try change { status in
             guard status.state.hasPasscode, status.state.lock == .unlocked else { return status }
             return status.changed(to: DeviceState(lock: .locked), isClosing: true)
@@ -155,7 +157,7 @@ extension Device {
     /// Starts the device anew: with a passcode it waits for its first unlock.
     ///
     /// - Throws: `DeviceError` when the state cannot be read or kept.
-    package func restart() throws(DeviceError) {
+    package func restart() throws(FileError) {
         try change { status in
             let state = status.state.hasPasscode ? DeviceState(lock: .beforeFirstUnlock) : status.state
             return status.changed(to: state, isClosing: true)
@@ -168,7 +170,7 @@ extension Device {
     ///   earlier passcode's items cannot be deleted.
     package func setPasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
-        defer { withExtendedLifetime(changing) {} }
+        defer { changing.release() }
         let status = try status()
         guard !status.state.hasPasscode else { return }
         // One that was added while the earlier passcode was being removed must not come back with the new.
@@ -183,7 +185,7 @@ extension Device {
     ///   cannot be deleted; the passcode stays then.
     package func removePasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
-        defer { withExtendedLifetime(changing) {} }
+        defer { changing.release() }
         let status = try status()
         guard status.state.hasPasscode else { return }
         guard status.state.lock == .unlocked else {
@@ -196,15 +198,15 @@ extension Device {
         try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
 
-    private func change(_ body: (DeviceStatus) -> DeviceStatus) throws(DeviceError) {
+    private func change(_ body: (DeviceStatus) -> DeviceStatus) throws(FileError) {
         let changing = try FileLock.acquire(stateLockPath)
-        defer { withExtendedLifetime(changing) {} }
+        defer { changing.release() }
         let status = try status()
         let next = body(status)
         if next != status { try keep(next) }
     }
 
-    private func keep(_ status: DeviceStatus) throws(DeviceError) {
+    private func keep(_ status: DeviceStatus) throws(FileError) {
         try AtomicFile.write(Array("\(status)\n".utf8), to: statePath)
         // It is so by now, told or not: whoever must not miss it looks at the file.
         try? Notifications(device: self).post(Notifications.deviceStateChanged)

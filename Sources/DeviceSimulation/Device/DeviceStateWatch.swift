@@ -1,3 +1,4 @@
+package import PrivateFiles
 private import Glibc
 private import Synchronization
 
@@ -26,8 +27,8 @@ package final class DeviceStateWatch: Sendable {
     /// The state that the device is in, and how often it was locked or restarted.
     ///
     /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
-    package func status() throws(DeviceError) -> DeviceStatus {
-        try known.withLock { known throws(DeviceError) in
+    package func status() throws(FileError) -> DeviceStatus {
+        try known.withLock { known throws(FileError) in
             switch known.events?.drain(name: Device.stateName) {
             case .nothing: if let status = known.status { return status }
             case .happened: known.status = nil

@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import Foundation
 
 /// What an app may reach beyond its own: the entitlements that its signature carries.
@@ -29,14 +30,15 @@ extension Entitlements: Codable {
 
     /// Takes the lists that are there; entitlements of other kinds are passed over.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` where a group's name is none that its folder can have.
+    /// - Throws: `DeviceError.Code.invalidEntitlements` where a group's name cannot be the name of a folder.
     package init(from decoder: any Decoder) throws {
         let lists = try decoder.container(keyedBy: CodingKeys.self)
         func list(_ key: CodingKeys) throws -> [String] {
             let names = try lists.decodeIfPresent([String].self, forKey: key) ?? []
-            if let name = names.first(where: { !Folder.isPlainName($0) }) {
+            if let name = names.first(where: { !PrivateFolder.isPlainName($0) }) {
                 throw DeviceError(
-                    .damagedFile, path: "", "\u{201C}\(name.prefix(64))\u{201D} can be no group's name",
+                    .invalidEntitlements, path: "",
+                    "\u{201C}\(name.prefix(64))\u{201D} can be no group's name",
                     hint: "a group's name has 1 to 255 bytes, no slash, no NUL and no dot in front")
             }
             return names
@@ -58,28 +60,29 @@ extension Entitlements: Codable {
 
     /// The entitlements that the property list `plist` names, as an app's signature carries them.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when it is no property list, or a list of groups is none of
-    ///   names that groups can have.
+    /// - Throws: `DeviceError.Code.invalidEntitlements` where the bytes are no property list, or a list of groups
+    ///   holds something that cannot be the name of a group.
     package init(plist: [UInt8]) throws(DeviceError) {
         do {
             self = try PropertyListDecoder().decode(Entitlements.self, from: Data(plist))
         } catch let error as DeviceError {
             throw error
         } catch {
-            throw DeviceError(.damagedFile, path: "", "the entitlements are no property list of groups")
+            throw DeviceError(
+                .invalidEntitlements, path: "", "the entitlements are no property list of groups")
         }
     }
 
-    /// The same as an XML property list, as codesign(1) takes it.
+    /// Encodes the entitlements as an XML property list, as codesign(1) takes it.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when a name cannot stand in one.
+    /// - Throws: `DeviceError.Code.invalidEntitlements` where a property list cannot hold a name.
     package func plist() throws(DeviceError) -> [UInt8] {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         do {
             return [UInt8](try encoder.encode(self))
         } catch {
-            throw DeviceError(.damagedFile, path: "", "the entitlements cannot be written: \(error)")
+            throw DeviceError(.invalidEntitlements, path: "", "the entitlements cannot be written: \(error)")
         }
     }
 }

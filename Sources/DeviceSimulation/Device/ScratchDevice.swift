@@ -1,3 +1,4 @@
+package import PrivateFiles
 internal import LocalSockets
 private import Foundation
 private import Glibc
@@ -19,12 +20,12 @@ package final class ScratchDevice: Sendable {
     ///
     /// - Parameter runtimeDirectory: where the sockets go whose path is too long.
     /// - Throws: `DeviceError` when nothing can be made there.
-    package init(on device: Device, runtimeDirectory: String?) throws(DeviceError) {
+    package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()
         self.runtimeDirectory = runtimeDirectory
         let gate = try Self.gate(trials)
-        defer { withExtendedLifetime(gate) {} }
-        let names = try Folder.names(trials).filter { !$0.hasPrefix(".") }
+        defer { gate.release() }
+        let names = try PrivateFolder.names(trials).filter { !$0.hasPrefix(".") }
         for name in Set(names.map { $0.hasSuffix(Self.lockSuffix) ? String($0.dropLast(5)) : $0 }) {
             // What cannot be removed must not keep anybody from trying something new.
             let lock = try? FileLock.acquireIfFree(trials + "/" + name + Self.lockSuffix)
@@ -37,20 +38,21 @@ package final class ScratchDevice: Sendable {
     /// Removes what was made there, its sockets elsewhere and the lock.
     ///
     /// - Throws: `DeviceError` when something cannot be removed; the next trial's beginning tries that again.
-    package func end() throws(DeviceError) {
+    package func end() throws(FileError) {
         let gate = try Self.gate(trials)
-        defer { withExtendedLifetime((gate, lock)) {} }
+        defer { gate.release() }
         try Self.remove(path, runtimeDirectory)
+        lock.release()
     }
 
     private static let lockSuffix = ".lock"
 
     /// Held while a lock's file is made or removed: nobody may lock one that is gone by then.
-    private static func gate(_ trials: String) throws(DeviceError) -> FileLock {
+    private static func gate(_ trials: String) throws(FileError) -> FileLock {
         try FileLock.acquire(trials + "/.lock")
     }
 
-    private static func remove(_ path: String, _ runtimeDirectory: String?) throws(DeviceError) {
+    private static func remove(_ path: String, _ runtimeDirectory: String?) throws(FileError) {
         let name = Device.channelSocket
         let socket = Device.shortenedSocketPath(named: name, in: path, runtimeDirectory: runtimeDirectory)
         if let socket, "\(path)/\(name).sock".utf8.count > SocketPath.maximumLength {
@@ -59,11 +61,7 @@ package final class ScratchDevice: Sendable {
             try AtomicFile.remove(socket + lockSuffix)
         }
         if FileManager.default.fileExists(atPath: path) {
-            do {
-                try FileManager.default.removeItem(atPath: path)
-            } catch {
-                throw .inputOutput("cannot remove", path, errno: EIO)
-            }
+            try PrivateFolder.removeAll(path)
         }
         try AtomicFile.remove(path + lockSuffix)
     }

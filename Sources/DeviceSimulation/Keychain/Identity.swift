@@ -1,6 +1,5 @@
 package import SecretMemory
 package import struct Foundation.Date
-internal import OpenSSL
 
 /// An identity to add to the keychain.
 package struct NewIdentity: Sendable {

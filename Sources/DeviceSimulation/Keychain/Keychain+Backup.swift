@@ -1,7 +1,7 @@
+package import PrivateFiles
 package import SecretMemory
 internal import GRDB
 private import Glibc
-internal import OpenSSL
 
 /// What came of bringing items to a device.
 package struct KeychainRestoration: Sendable, Hashable {
@@ -81,23 +81,23 @@ extension Device {
     /// Refuses places where a backup and its key would destroy each other, or the device.
     private func requireSuitable(
         _ path: String, _ keyPath: String?, replacing: Bool
-    ) throws(DeviceError) {
+    ) throws {
         for path in [path] + (keyPath.map { [$0] } ?? []) {
-            let place = FilePlace(path)
+            let place = FileDestination(path)
             try place.requireFile()
             guard !place.isInside(folder) else {
                 throw DeviceError(
-                    .unsuitablePath, path: path, "\(path) is in the device's own folder",
+                    .backupInsideDevice, path: path, "\(path) is in the device's own folder",
                     hint: "name a file elsewhere: what is lost with the device is no backup of it")
             }
             // Before the key is written for a backup that cannot be.
             guard replacing || !place.isTaken else {
-                throw DeviceError(.alreadyThere, path: path, "\(path) is there already")
+                throw FileError(.alreadyThere, path: path, "\(path) is there already")
             }
         }
-        if let keyPath, FilePlace(path).isSame(as: FilePlace(keyPath)) {
+        if let keyPath, FileDestination(path).isSame(as: FileDestination(keyPath)) {
             throw DeviceError(
-                .unsuitablePath, path: keyPath, "backup and key would be one file, \(keyPath)",
+                .keyInBackupFile, path: keyPath, "backup and key would be one file, \(keyPath)",
                 hint: "name another file for the key")
         }
     }
@@ -140,7 +140,7 @@ extension Device {
                     let removed = try KeychainRecord.deleteAll(in: target, groups: groups)
                     guard removed.isEmpty || replacing else {
                         throw DeviceError(
-                            .alreadyThere, path: folder, "the keychain is not empty",
+                            .keychainNotEmpty, path: folder, "the keychain is not empty",
                             hint: "--force puts the backup's items in place of those that are there")
                     }
                     result = try store.bring(rows, to: target) { row in
@@ -157,7 +157,7 @@ extension Device {
                     }
                     guard result.restored > 0 || result.left == 0 else {
                         throw DeviceError(
-                            .foreignBackup, path: path, "nothing in the backup is for this device",
+                            .nothingForThisDevice, path: path, "nothing in the backup is for this device",
                             hint: "keyshare-provider merge brings identities from one device to another")
                     }
                     // Also where nothing came for a group that lost what it had.
@@ -174,14 +174,14 @@ extension Device {
     /// The key in a file beside a backup.
     ///
     /// - Throws: `DeviceError` when there is none, or others may read it.
-    package static func backupKey(_ path: String) throws(DeviceError) -> SecretBytes {
+    package static func backupKey(_ path: String) throws(FileError) -> SecretBytes {
         guard let key = try MasterKey.read(path) else {
             throw .inputOutput("cannot open", path, errno: ENOENT)
         }
         return key
     }
 
-    func requireUnlocked(hint: String = "unlock the device") throws(DeviceError) {
+    func requireUnlocked(hint: String = "unlock the device") throws {
         let state = try state()
         guard state.lock == .unlocked else {
             throw DeviceError(

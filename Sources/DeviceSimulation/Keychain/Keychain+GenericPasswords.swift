@@ -1,6 +1,5 @@
 package import SecretMemory
 internal import GRDB
-internal import OpenSSL
 
 extension Keychain {
     /// The password of `account` at `service`; nil when the app sees none.

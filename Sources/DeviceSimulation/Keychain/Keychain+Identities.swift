@@ -1,7 +1,6 @@
 package import SecretMemory
 private import Foundation
 internal import GRDB
-internal import OpenSSL
 
 extension Keychain {
     /// Adds one identity.

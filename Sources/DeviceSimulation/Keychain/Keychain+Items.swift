@@ -1,7 +1,6 @@
 internal import SecretMemory
 internal import Foundation
 internal import GRDB
-internal import OpenSSL
 
 extension Keychain {
     /// Adds an item.

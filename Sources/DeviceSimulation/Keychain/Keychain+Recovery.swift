@@ -1,3 +1,4 @@
+internal import PrivateFiles
 package import SecretMemory
 private import Foundation
 internal import GRDB
@@ -35,12 +36,12 @@ extension Device {
         try requireUnlocked()
         let files = KeychainFiles(folder: try keychainFolder())
         let opening = try files.opening()
-        defer { withExtendedLifetime(opening) {} }
+        defer { opening?.release() }
         let kept = try? files.readMasterKey()
         let fresh = KeychainFiles(folder: files.folder + "/new")
         // Of an attempt that was interrupted; whoever has the lock is the only one.
         try? FileManager.default.removeItem(atPath: fresh.folder)
-        try Folder.make(fresh.folder)
+        try PrivateFolder.make(fresh.folder)
         defer { try? FileManager.default.removeItem(atPath: fresh.folder) }
         let store = try KeychainStore(fresh, newMasterKey: { kept ?? MasterKey.random() })
         let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
@@ -88,11 +89,11 @@ extension KeychainFiles {
     /// Moves the database to a folder of its own, and the key too unless that stays, of which a copy goes there.
     ///
     /// - Returns: the folder.
-    fileprivate func setAside(keepingKey kept: SecretBytes?) throws(DeviceError) -> String {
+    fileprivate func setAside(keepingKey kept: SecretBytes?) throws(FileError) -> String {
         var number = 1
         while unsafe access(folder + "/damaged-\(number)", F_OK) == 0 { number += 1 }
         let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
-        try Folder.make(aside.folder)
+        try PrivateFolder.make(aside.folder)
         // The database last: as long as it is here, its log is what belongs to it.
         for suffix in ["-shm", "-wal", ""] {
             try Self.move(database + suffix, to: aside.database + suffix)
@@ -102,22 +103,22 @@ extension KeychainFiles {
         } else {
             try Self.move(masterKey, to: aside.masterKey)
         }
-        try Folder.synchronize(aside.folder)
-        try Folder.synchronize(folder)
+        try PrivateFolder.synchronize(aside.folder)
+        try PrivateFolder.synchronize(folder)
         return aside.folder
     }
 
     /// Takes the database of `fresh`, and its key last.
-    fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(DeviceError) {
+    fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
         try Self.move(fresh.database, to: database)
-        try Folder.synchronize(folder)
+        try PrivateFolder.synchronize(folder)
         guard withKey else { return }
         try Self.move(fresh.masterKey, to: masterKey)
-        try Folder.synchronize(folder)
+        try PrivateFolder.synchronize(folder)
     }
 
     /// Gives a file another name; silent where there is none.
-    private static func move(_ path: String, to other: String) throws(DeviceError) {
+    private static func move(_ path: String, to other: String) throws(FileError) {
         guard unsafe rename(path, other) == 0 || errno == ENOENT else {
             throw .inputOutput("cannot move", path, errno: errno)
         }

@@ -1,6 +1,5 @@
 internal import SecretMemory
 internal import GRDB
-internal import OpenSSL
 
 /// The keychain of the device, as one app sees it.
 ///

@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import SecretMemory
 internal import Foundation
 internal import GRDB
@@ -40,7 +41,7 @@ struct KeychainBackup {
         // A missing file is no damaged one; and to open a pipe would be to wait for who writes to it.
         var status = stat()
         guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
-            throw DeviceError.inputOutput("cannot read", path, errno: errno)
+            throw FileError.inputOutput("cannot read", path, errno: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw isNoBackup("it is no regular file") }
         var configuration = Configuration()
@@ -87,7 +88,7 @@ struct KeychainBackup {
             guard key.count == SealingKey.byteCount,
                 case let sealing = try SealingKey(key),
                 sealing.open([UInt8](proof), associatedData: Self.keyPlace) != nil
-            else { throw DeviceError(.foreignBackup, path: path, "the key is not the one to this backup") }
+            else { throw DeviceError(.wrongBackupKey, path: path, "the key is not the one to this backup") }
             guard sealing.open([UInt8](whole), associatedData: facts.contents) != nil else {
                 throw isNoBackup("items are missing, or are not those that were written")
             }

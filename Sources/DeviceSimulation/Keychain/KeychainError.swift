@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import Diagnostics
 internal import GRDB
 
@@ -78,7 +79,7 @@ package struct KeychainError: Failure {
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self = error
-        case let error as DeviceError: self.init(.io, error.reason, cause: error)
+        case let error as FileError: self.init(.io, error.reason, cause: error)
         case let error as DatabaseError: self.init(error)
         default: self.init(.internalError, "\(error)", cause: error)
         }

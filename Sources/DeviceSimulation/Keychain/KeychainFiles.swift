@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import SecretMemory
 private import Foundation
 private import Glibc
@@ -13,14 +14,14 @@ struct KeychainFiles {
     /// Lets one process at a time open the keychain; nil where nobody can write, and so none is needed.
     ///
     /// - Throws: `DeviceError` when the lock cannot be had.
-    func opening() throws(DeviceError) -> FileLock? {
+    func opening() throws(FileError) -> FileLock? {
         isReadOnly ? try existingOpening() : try FileLock.acquire(lock)
     }
 
     /// The same where the lock's file is there; it is not made.
     ///
     /// - Throws: `DeviceError` when the lock cannot be had.
-    func existingOpening() throws(DeviceError) -> FileLock? {
+    func existingOpening() throws(FileError) -> FileLock? {
         unsafe access(lock, F_OK) == 0 ? try FileLock.acquire(lock, forReading: isReadOnly) : nil
     }
 
@@ -43,37 +44,22 @@ struct KeychainFiles {
     /// connections of this process (sqlite.org/howtocorrupt.html, 2.2).
     ///
     /// - Throws: `DeviceError` when it is a link, another user's, or open to others.
-    func databaseSize() throws(DeviceError) -> Int? {
-        let path = database
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw .inputOutput("cannot look at", path, errno: errno) }
-            return nil
-        }
-        guard status.st_mode & S_IFMT != S_IFLNK else {
-            throw DeviceError(.symbolicLink, path: path, "\(path) is a symbolic link")
-        }
-        guard status.st_uid == geteuid() else {
-            throw DeviceError(.foreignOwner, path: path, "\(path) belongs to another user")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw DeviceError(.exposedFile, path: path, "\(path) is open to other users")
-        }
-        return Int(status.st_size)
+    func databaseSize() throws(FileError) -> Int? {
+        try PrivateFile.sizeWithoutOpening(database)
     }
 
     /// Makes an empty file that SQLite takes for an empty database. The files it keeps beside the database
     /// (`-wal`, `-shm`) get the mode of the database.
     ///
     /// - Throws: `DeviceError` when it cannot be made.
-    func makeDatabase() throws(DeviceError) {
+    func makeDatabase() throws(FileError) {
         let path = database
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         defer { close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
         // Its name reaches the disk before anything in it is acknowledged.
-        try Folder.synchronize(folder)
+        try PrivateFolder.synchronize(folder)
     }
 
     /// Whether this process can change nothing here: the file system, or the permissions, are for reading.

@@ -1,5 +1,4 @@
 package import SecretMemory
-internal import OpenSSL
 
 /// A server as an internet password names it: what stands in a URL before the query.
 package struct InternetServer: Sendable, Hashable, CustomStringConvertible {

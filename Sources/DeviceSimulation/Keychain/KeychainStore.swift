@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import SecretMemory
 internal import GRDB
 private import Glibc
@@ -26,7 +27,7 @@ struct KeychainStore: Sendable {
     /// a keychain, and whoever dies before leaves nothing that the next one does not go on with.
     init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
         let opening = try files.opening()
-        defer { withExtendedLifetime(opening) {} }
+        defer { opening?.release() }
         let kept = try files.readMasterKey()
         let size = try files.databaseSize()
         if kept != nil { try Self.requireDatabase(size) }
@@ -52,7 +53,7 @@ struct KeychainStore: Sendable {
     static func existing(device: Device) throws -> KeychainStore? {
         let files = KeychainFiles(folder: device.keychainPath)
         let opening = try files.existingOpening()
-        defer { withExtendedLifetime(opening) {} }
+        defer { opening?.release() }
         let kept = try files.readMasterKey()
         let size = try files.databaseSize()
         guard let kept else {
@@ -209,7 +210,7 @@ extension KeychainStore {
     /// An error of the database in words; SQLite tells a disk without room from a failing one only when it writes.
     func explained(_ error: any Error) -> KeychainError {
         let explained = KeychainError(error)
-        let files = KeychainFiles(folder: Folder.parent(of: queue.path))
+        let files = KeychainFiles(folder: PrivateFolder.parent(of: queue.path))
         return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained
     }
 }

@@ -1,3 +1,4 @@
+internal import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
@@ -19,7 +20,7 @@ package enum MasterKey {
     /// The key in the file at `path`; nil when there is no file.
     ///
     /// - Throws: `DeviceError` when the file is a link, another user's, open to others, or unreadable.
-    static func read(_ path: String) throws(DeviceError) -> SecretBytes? {
+    static func read(_ path: String) throws(FileError) -> SecretBytes? {
         // One byte more than there should be shows a file that is too long.
         try PrivateFile.open(path)?.readSecret(atMost: SealingKey.byteCount + 1)
     }

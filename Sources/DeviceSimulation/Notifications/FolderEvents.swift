@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import Glibc
 
 /// The kernel's word of what is written in a folder (inotify(7)).
@@ -14,7 +15,7 @@ struct FolderEvents: ~Copyable {
     /// Watches the folder at `path`.
     ///
     /// - Parameter events: which of the kernel's, such as `IN_CLOSE_WRITE`.
-    init(_ path: String, events: UInt32) throws(DeviceError) {
+    init(_ path: String, events: UInt32) throws(FileError) {
         descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw .inputOutput("cannot observe", path, errno: errno) }
         guard unsafe inotify_add_watch(descriptor, path, events | UInt32(IN_ONLYDIR)) >= 0 else {

@@ -1,3 +1,4 @@
+package import PrivateFiles
 // A source may be cancelled from any thread (dispatch_source_cancel(3)), which its type does not say.
 @unsafe @preconcurrency private import Dispatch
 private import Glibc
@@ -17,14 +18,14 @@ package struct Notifications: Sendable {
     /// The notifications of `device`.
     ///
     /// - Throws: `DeviceError` when their folder cannot be made.
-    package init(device: Device) throws(DeviceError) {
+    package init(device: Device) throws(FileError) {
         folder = try device.notificationFolder()
     }
 
     /// Tells all who observe `name`, and waits for none of them.
     ///
     /// - Throws: `DeviceError` when the name cannot be that of a file, or its file cannot be made.
-    package func post(_ name: String) throws(DeviceError) {
+    package func post(_ name: String) throws(FileError) {
         let path = try path(name)
         // That a file was open for writing and was closed is all that observers are told by the kernel.
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -38,13 +39,13 @@ package struct Notifications: Sendable {
     ///
     /// - Throws: `DeviceError` when the name cannot be that of a file, or the system has no observer left to
     ///   give.
-    package func observe(_ name: String) throws(DeviceError) -> Observations {
+    package func observe(_ name: String) throws(FileError) -> Observations {
         _ = try path(name)
         return Observations(
             events: try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE)), name: name)
     }
 
-    private func path(_ name: String) throws(DeviceError) -> String {
+    private func path(_ name: String) throws(FileError) -> String {
         let path = folder + "/" + name
         guard !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255,
             !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0)

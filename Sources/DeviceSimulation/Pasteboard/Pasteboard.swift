@@ -1,6 +1,5 @@
 package import SecretMemory
 package import Foundation
-internal import OpenSSL
 
 /// The device's pasteboard: one item, for all apps, on this device only.
 ///

@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import Diagnostics
 /// Why the pasteboard was not read or written.
 package struct PasteboardError: Failure {
@@ -38,7 +39,7 @@ package struct PasteboardError: Failure {
     init(_ error: any Error) {
         switch error {
         case let error as PasteboardError: self = error
-        case let error as DeviceError: self.init(.inputOutput, error.reason, cause: error)
+        case let error as FileError: self.init(.inputOutput, error.reason, cause: error)
         default: self.init(.damaged, "the pasteboard's files were altered: \(error)", cause: error)
         }
     }

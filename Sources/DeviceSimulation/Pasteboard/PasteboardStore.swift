@@ -1,3 +1,4 @@
+internal import PrivateFiles
 internal import SecretMemory
 internal import Foundation
 internal import OpenSSL
@@ -43,17 +44,14 @@ struct PasteboardStore: Sendable {
     init(device: Device) throws(PasteboardError) {
         do {
             folder = try device.pasteboardFolder()
-            let lock = try FileLock.acquire(folder + "/lock")
             let path = folder + "/master.key"
-            if let kept = try MasterKey.read(path) {
-                key = try SealingKey(kept)
-            } else {
+            key = try FileLock.withLock(at: folder + "/lock") {
+                if let kept = try MasterKey.read(path) { return try SealingKey(kept) }
                 // An item that an older key sealed does not open any more, which reading it tells.
                 let new = MasterKey.random()
                 try AtomicFile.write(new, to: path)
-                key = try SealingKey(new)
+                return try SealingKey(new)
             }
-            withExtendedLifetime(lock) {}
         } catch {
             throw PasteboardError(error)
         }
@@ -64,12 +62,12 @@ struct PasteboardStore: Sendable {
         _ body: () throws(PasteboardError) -> Value
     ) throws(PasteboardError) -> Value {
         let lock: FileLock
-        do throws(DeviceError) {
+        do throws(FileError) {
             lock = try FileLock.acquire(folder + "/lock")
         } catch {
             throw PasteboardError(error)
         }
-        defer { withExtendedLifetime(lock) {} }
+        defer { lock.release() }
         return try body()
     }
 
@@ -162,7 +160,7 @@ struct PasteboardStore: Sendable {
     }
 
     private func bytes(of path: String, atMost limit: Int) throws(PasteboardError) -> [UInt8]? {
-        do throws(DeviceError) {
+        do throws(FileError) {
             return try PrivateFile.open(path)?.read(atMost: limit)
         } catch {
             throw PasteboardError(error)

@@ -36,15 +36,15 @@ package struct ServiceBehaviour: Sendable, Hashable, Codable {
 extension ServiceBehaviour {
     /// What the scenario that was provisioned last says; nil where none was, or the keychain was cleared.
     ///
-    /// - Throws: `DeviceError` where the provider's settings cannot be read.
-    package static func stored(on device: Device) throws(DeviceError) -> ServiceBehaviour? {
+    /// - Throws: `FileError` where the provider's settings cannot be read.
+    package static func stored(on device: Device) throws -> ServiceBehaviour? {
         let (behaviour, source) = try settings(of: device).look(up: key)
         return source == .stored ? behaviour : nil
     }
 
     /// Keeps a behaviour in the provider's settings, for every later `serve`; nil forgets it.
     ///
-    /// - Throws: `DeviceError`.
+    /// - Throws: `FileError` where the settings cannot be written.
     package static func store(_ behaviour: ServiceBehaviour?, on device: Device) throws {
         try settings(of: device).set(key, to: behaviour)
     }
@@ -52,7 +52,7 @@ extension ServiceBehaviour {
     private static let key = DefaultsKey(
         "KeyShareServiceBehaviour", fallback: ServiceBehaviour(scenario: ""))
 
-    private static func settings(of device: Device) throws(DeviceError) -> GroupDefaults {
+    private static func settings(of device: Device) throws -> GroupDefaults {
         let group = App.provider.entitlements.applicationGroups[0]
         return GroupDefaults(try AppGroup(group, app: .provider, device: device))
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import PrivateFiles
 
 struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +18,7 @@ struct Reset: ParsableCommand {
     func run() throws {
         let opened = try device.openDevice()
         let use = try opened.useAlone()
-        defer { withExtendedLifetime(use) {} }
+        defer { use.release() }
         try confirmation.confirm("Erase everything on the device in \(opened.folder)?")
         try opened.reset()
         if output.json {

@@ -3,6 +3,7 @@ import CommandSupport
 import DeviceSimulation
 import Diagnostics
 import KeyShareProvider
+import PrivateFiles
 
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(

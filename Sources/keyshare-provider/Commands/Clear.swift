@@ -3,6 +3,7 @@ import CommandSupport
 import DeviceSimulation
 import Diagnostics
 import KeyShareProvider
+import PrivateFiles
 
 struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,7 +31,7 @@ struct Clear: ParsableCommand {
         } catch let error as KeychainError where error.code == .invalidKeychain {
             try confirmation.confirm("The keychain is damaged. Put it aside and begin a new one?")
             let lock = try device.useAlone()
-            defer { withExtendedLifetime(lock) {} }
+            defer { lock.release() }
             let recovery = try ProviderStore.recover(device, from: nil)
             document.keptIn = recovery.folder
             console.note(recovery.words)

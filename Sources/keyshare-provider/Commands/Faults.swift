@@ -5,6 +5,7 @@ import DeviceSimulation
 import Diagnostics
 import Foundation
 import KeyShareProvider
+import PrivateFiles
 
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

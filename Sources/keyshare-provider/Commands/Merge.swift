@@ -5,6 +5,7 @@ import DeviceSimulation
 import Diagnostics
 import Foundation
 import KeyShareProvider
+import PrivateFiles
 
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,7 +38,7 @@ struct Merge: ParsableCommand {
         }
         let device = try device.openDevice()
         let lock = try Provision.lock(device)
-        defer { withExtendedLifetime(lock) {} }
+        defer { lock.release() }
         let store = try ProviderStore(device)
         var added = 0
         for (number, folder) in devices.enumerated() {

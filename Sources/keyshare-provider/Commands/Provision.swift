@@ -7,6 +7,7 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import PrivateFiles
 
 struct Provision: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -90,7 +91,7 @@ struct Provision: AsyncParsableCommand {
         seeding.warn()
         let device = try device.openDevice()
         let lock = try Self.lock(device)
-        defer { withExtendedLifetime(lock) {} }
+        defer { lock.release() }
         let store = try ProviderStore(device)
         if let fault {
             try await FaultProvisioning(name: fault, provision: self).run(store, console)
@@ -106,7 +107,7 @@ struct Provision: AsyncParsableCommand {
     /// Keeps others from provisioning at the same time: two runs of the same request would make the same serial
     /// numbers, and of two that write the authorities' register one would be lost.
     ///
-    /// - Throws: `DeviceError`.
+    /// - Throws: `FileError`.
     static func lock(_ device: Device) throws -> FileLock {
         try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
     }

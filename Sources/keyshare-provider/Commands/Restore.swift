@@ -2,6 +2,7 @@ import Diagnostics
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import PrivateFiles
 import KeyShareProvider
 
 struct Restore: ParsableCommand {

@@ -10,6 +10,7 @@ import KeyShareProvider
 import KeySharing
 import Logging
 import OpenSSL
+import PrivateFiles
 import ServiceLifecycle
 import UnixSignals
 
@@ -82,7 +83,7 @@ struct Serve: AsyncParsableCommand {
         let device = try device.openDevice()
         // It must not be erased under those who are served from it.
         let use = try device.use()
-        defer { withExtendedLifetime(use) {} }
+        defer { use.release() }
         try device.clearUnfinished(now: Date())
         let store = try ProviderStore(device)
         let problems = try store.quickCheck()

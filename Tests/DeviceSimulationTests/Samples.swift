@@ -1,38 +1,9 @@
 import SecretMemory
 import SharingChannels
 import Foundation
-import OpenSSL
 import Testing
 
 @testable import DeviceSimulation
-
-/// A folder of one test's own, removed after it.
-final class Scratch: Sendable {
-    let folder: String
-
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "device-tests-\(UUID().uuidString)")
-            .path()
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    func path(_ name: String) -> String { folder + "/" + name }
-
-    func device() throws -> Device { try Device(folder: path("device")) }
-
-    func mode(_ path: String) throws -> Int {
-        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)
-            .intValue
-    }
-
-    func names(_ path: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-    }
-}
 
 /// How much the tests do that look for what happens rarely; `scripts/hardening full` asks for more.
 enum Effort {

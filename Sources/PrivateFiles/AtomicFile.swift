@@ -1,50 +1,66 @@
 package import SecretMemory
 private import Glibc
-internal import OpenSSL
 
-/// When a file was changed last, to the nanosecond, since 1970.
+/// The time of a file's last change since 1970 UTC (`st_mtim`, inode(7)).
 package typealias FileTime = (seconds: Int, nanoseconds: Int)
 
-/// Files that are there whole or not at all, whatever happens while they are written.
+/// Writing of files in one step: a reader, and a crash at any moment, finds the old file or the new one, whole.
 package enum AtomicFile {
-    /// Writes `bytes` to `path`, in place of what is there unless that is to stay; on failure it stays as it was.
+    /// Writes `bytes` to the file at `path`. When this throws, the earlier file is as it was.
     ///
-    /// The bytes go to a new file in the same folder, to disk, and only then under the name. A symbolic link
-    /// at `path` is replaced, not followed.
+    /// The bytes go to a new file in the same folder, then to disk (fsync(2)), and only then get the name
+    /// (rename(2)). A symbolic link at `path` is replaced and not followed.
     ///
-    /// - Throws: `DeviceError`: `.cannotCreate` when the folder takes no new file, `.inputOutput` when the
-    ///   bytes do not reach the disk. After a failed `fsync` nothing is tried again: the kernel may have
-    ///   dropped the bytes and would report success. `.alreadyThere` for what must not be replaced.
+    /// - Parameters:
+    ///   - mode: the new file's permissions, whatever the process's umask.
+    ///   - replacing: whether an earlier file of that name goes.
+    /// - Throws: `FileError`: `.cannotCreate` when the folder takes no new file; `.inputOutput` when the bytes do
+    ///   not reach the disk; `.alreadyThere` when the name is taken and `replacing` is false. A failed fsync is
+    ///   not repeated: the kernel may have dropped the bytes, and would report success.
     package static func write(
         _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600, replacing: Bool = true
-    ) throws(DeviceError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
+    ) throws(FileError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(FileError) in
             try unsafe write(UnsafeRawBufferPointer(buffer), to: path, mode: mode, replacing: replacing)
         }
     }
 
-    /// The same for bytes that come from another file, as whose last change theirs counts.
+    /// Writes `bytes` to the file at `path`, mode 0600, and sets the file's modification time to `changed`.
+    ///
+    /// For a file that moves to another folder, where the newer of two copies must still be told.
+    ///
+    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file is as it was.
     package static func write(
         _ bytes: [UInt8], to path: String, changed: FileTime
-    ) throws(DeviceError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(DeviceError) in
+    ) throws(FileError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(FileError) in
             try unsafe write(
                 UnsafeRawBufferPointer(buffer), to: path, mode: 0o600, replacing: true, changed: changed)
         }
     }
 
-    /// The same for bytes that are secret.
+    /// Writes the bytes of `secret` to the file at `path`, without a copy of them in ordinary memory.
+    ///
+    /// - Parameters:
+    ///   - mode: the new file's permissions, whatever the process's umask.
+    ///   - replacing: whether an earlier file of that name goes.
+    /// - Throws: `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name is taken and
+    ///   `replacing` is false.
     package static func write(
         _ secret: SecretBytes, to path: String, mode: UInt32 = 0o600, replacing: Bool = true
-    ) throws(DeviceError) {
-        try unsafe secret.withUnsafeBytes { buffer throws(DeviceError) in
+    ) throws(FileError) {
+        try unsafe secret.withUnsafeBytes { buffer throws(FileError) in
             try unsafe write(buffer, to: path, mode: mode, replacing: replacing)
         }
     }
 
-    /// The same for a file that `fill` makes: it gets the path of one that is empty, mode 0600, in the same folder.
+    /// Lets `fill` write a new file, and then gives that file the name `path`.
     ///
-    /// - Throws: what `fill` throws, and as above.
+    /// - Parameters:
+    ///   - replacing: whether an earlier file of that name goes.
+    ///   - fill: gets the path of an empty file, mode 0600, in the folder of `path`.
+    /// - Throws: what `fill` throws; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name
+    ///   is taken and `replacing` is false. The earlier file is as it was.
     package static func write(
         to path: String, replacing: Bool, fill: (String) throws -> Void
     ) throws {
@@ -53,51 +69,56 @@ package enum AtomicFile {
         do {
             try fill(temporary)
             guard fsync(descriptor) == 0 else {
-                throw DeviceError.inputOutput("cannot bring to disk", path, errno: errno)
+                throw FileError.inputOutput("cannot bring to disk", path, errno: errno)
             }
             try publish(temporary, as: path, replacing: replacing)
         } catch {
             unsafe unlink(temporary)
             throw error
         }
-        try Folder.synchronize(Folder.parent(of: path))
+        try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
     private static func write(
         _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32, replacing: Bool,
         changed: FileTime? = nil
-    ) throws(DeviceError) {
+    ) throws(FileError) {
         let (descriptor, temporary) = try makeTemporary(for: path)
-        do throws(DeviceError) {
+        do throws(FileError) {
             try unsafe fill(descriptor, with: bytes, mode: mode, changed: changed, path: path)
             try publish(temporary, as: path, replacing: replacing)
         } catch {
             unsafe unlink(temporary)
             throw error
         }
-        try Folder.synchronize(Folder.parent(of: path))
+        try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Removes the file at `path`, and brings that to disk; silent when there is none.
+    /// Removes the file at `path` and brings the removal to disk; does nothing when there is no file.
     ///
-    /// - Throws: `DeviceError`.
-    package static func remove(_ path: String) throws(DeviceError) {
+    /// - Throws: `FileError.Code.inputOutput`.
+    package static func remove(_ path: String) throws(FileError) {
         guard unsafe unlink(path) == 0 else {
             if errno == ENOENT { return }
             throw .inputOutput("cannot remove", path, errno: errno)
         }
-        try Folder.synchronize(Folder.parent(of: path))
+        try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Whether a file of this name is one that was to be given another when it is whole.
+    /// Tells whether a file's name is one that this type gives to a file while it is being written: a dot, a
+    /// number and `.tmp`. Nothing else of that form is kept in our folders.
     package static func isTemporary(_ name: String) -> Bool {
-        name.hasPrefix(".") && name.hasSuffix(".tmp") && UInt64(name.dropFirst().dropLast(4)) != nil
+        name.hasPrefix(".") && name.hasSuffix(temporarySuffix)
+            && UInt64(name.dropFirst().dropLast(temporarySuffix.count)) != nil
     }
+
+    private static let temporarySuffix = ".tmp"
 
     private static func makeTemporary(
         for path: String
-    ) throws(DeviceError) -> (descriptor: CInt, path: String) {
-        let temporary = "\(Folder.parent(of: path))/.\(UInt64.random(in: .min ... .max)).tmp"
+    ) throws(FileError) -> (descriptor: CInt, path: String) {
+        let number = UInt64.random(in: .min ... .max)
+        let temporary = "\(PrivateFolder.parent(of: path))/.\(number)\(temporarySuffix)"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         return (descriptor, temporary)
@@ -105,17 +126,17 @@ package enum AtomicFile {
 
     private static func publish(
         _ temporary: String, as path: String, replacing: Bool
-    ) throws(DeviceError) {
+    ) throws(FileError) {
         if replacing {
             guard unsafe rename(temporary, path) == 0 else {
                 throw .inputOutput("cannot replace", path, errno: errno)
             }
             return
         }
-        // A second name is refused where the first is taken, which no rename can be told to do.
+        // link(2) refuses a name that is taken; rename(2) would replace the file.
         guard unsafe link(temporary, path) == 0 else {
             throw errno == EEXIST
-                ? DeviceError(.alreadyThere, path: path, "\(path) is there already")
+                ? FileError(.alreadyThere, path: path, "\(path) is there already")
                 : .cannotCreate(path, errno: errno)
         }
         unsafe unlink(temporary)
@@ -124,10 +145,10 @@ package enum AtomicFile {
     private static func fill(
         _ descriptor: CInt, with bytes: UnsafeRawBufferPointer, mode: UInt32, changed: FileTime?,
         path: String
-    ) throws(DeviceError) {
+    ) throws(FileError) {
         var isClosed = false
         defer { if !isClosed { close(descriptor) } }
-        // Not by `open`, whose mode the process's mask reduces.
+        // open(2) subtracts the process's umask from the mode; fchmod(2) does not.
         guard fchmod(descriptor, mode) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
         var rest = unsafe bytes
         while unsafe !rest.isEmpty {

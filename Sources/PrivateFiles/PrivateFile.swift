@@ -1,0 +1,136 @@
+package import SecretMemory
+private import Glibc
+
+/// An open file that is ours alone: a regular file, reached through no symbolic link in its last component, owned by
+/// this process's effective user, and closed to all others.
+package struct PrivateFile: ~Copyable {
+    private let descriptor: CInt
+    private let path: String
+
+    private init(descriptor: CInt, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Opens the file at `path`; nil when there is none.
+    ///
+    /// - Parameter isWritable: whether the file is opened for writing too, as ``wipe()`` needs it.
+    /// - Throws: `FileError`: `.symbolicLink`; `.damagedFile` for anything but a regular file; `.foreignOwner`;
+    ///   `.exposedFile` where other users may read or write it; `.inputOutput`.
+    package static func open(_ path: String, isWritable: Bool = false) throws(FileError) -> PrivateFile? {
+        // Without O_NONBLOCK, opening a FIFO of that name would wait for a writer.
+        let flags = (isWritable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let descriptor = unsafe Glibc.open(path, flags)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: return nil
+            case ELOOP: throw .symbolicLink(path)
+            default: throw .inputOutput("cannot open", path, errno: errno)
+            }
+        }
+        let file = PrivateFile(descriptor: descriptor, path: path)
+        guard let identity = FileIdentity(descriptor: descriptor) else {
+            throw .inputOutput("cannot look at", path, errno: errno)
+        }
+        guard identity.type == S_IFREG else {
+            throw FileError(.damagedFile, path: path, "\(path) is no regular file")
+        }
+        try requireOwnAndClosed(identity, path)
+        return file
+    }
+
+    /// Gives the size in bytes of the file at `path` without opening the file; nil when there is none.
+    ///
+    /// For a file on which another library holds POSIX record locks: closing any descriptor of such a file drops
+    /// the locks of the whole process (fcntl(2)).
+    ///
+    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, or `.inputOutput`.
+    package static func sizeWithoutOpening(_ path: String) throws(FileError) -> Int? {
+        guard let identity = FileIdentity(path: path) else {
+            guard errno == ENOENT else { throw .inputOutput("cannot look at", path, errno: errno) }
+            return nil
+        }
+        guard identity.type != S_IFLNK else { throw .symbolicLink(path) }
+        try requireOwnAndClosed(identity, path)
+        return identity.size
+    }
+
+    private static func requireOwnAndClosed(_ file: FileIdentity, _ path: String) throws(FileError) {
+        guard file.isOwn else { throw .foreignOwner(path) }
+        guard !file.isExposed else {
+            throw FileError(.exposedFile, path: path, "\(path) is open to other users")
+        }
+    }
+
+    /// Reads the file's first bytes, `limit` at most, into memory that is wiped after use.
+    ///
+    /// - Throws: `FileError.Code.inputOutput`.
+    package func readSecret(atMost limit: Int) throws(FileError) -> SecretBytes {
+        unsafe try SecretBytes(capacity: limit) { buffer throws(FileError) in try unsafe fill(buffer) }
+    }
+
+    /// Reads the first bytes, `limit` at most, of a file that holds no secret in the clear.
+    ///
+    /// - Throws: `FileError.Code.inputOutput`.
+    package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: max(min(Int(try status().st_size), limit), 0))
+        // Through a Result, because withUnsafeMutableBytes rethrows errors untyped.
+        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(FileError) in unsafe try fill(buffer) }
+        }
+        return Array(bytes.prefix(try count.get()))
+    }
+
+    /// Writes zeroes over everything the file holds, and brings them to disk (fsync(2)).
+    ///
+    /// For a file that is removed next, so that its contents do not stay on free blocks. A file system that copies
+    /// on write, or a disk that remaps blocks, may keep the old ones all the same.
+    ///
+    /// - Throws: `FileError.Code.inputOutput`.
+    package func wipe() throws(FileError) {
+        let zeroes = [UInt8](repeating: 0, count: 1 << 16)
+        var rest = Int(try status().st_size)
+        var offset = 0
+        while rest > 0 {
+            let count = unsafe pwrite(descriptor, zeroes, min(rest, zeroes.count), offset)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .inputOutput("cannot wipe", path, errno: count == 0 ? EIO : errno) }
+            rest -= count
+            offset += count
+        }
+        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
+    }
+
+    /// Gives the time of the file's last change.
+    ///
+    /// - Throws: `FileError.Code.inputOutput`.
+    package func changed() throws(FileError) -> FileTime {
+        let time = try status().st_mtim
+        return (time.tv_sec, time.tv_nsec)
+    }
+
+    private func status() throws(FileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw .inputOutput("cannot look at", path, errno: errno)
+        }
+        return status
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = unsafe pread(descriptor, rest.baseAddress, rest.count, filled)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .inputOutput("cannot read", path, errno: errno) }
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import SecretMemory
+import TestSupport
+import Testing
+
+@Suite("Atomic files")
+struct AtomicFileTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test(
+        "A file has the bytes and the mode asked for, whatever was there",
+        arguments: [0o600, 0o644] as [UInt32])
+    func write(mode: UInt32) throws {
+        let path = scratch.path("file")
+        try AtomicFile.write([1, 2, 3], to: path)
+        try AtomicFile.write([4], to: path, mode: mode)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([4]))
+        #expect(try scratch.mode(path) == Int(mode))
+        try AtomicFile.write(SecretBytes(utf8: ""), to: path)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        #expect(try scratch.names(scratch.path) == ["file"])
+    }
+
+    @Test("A file that may not be replaced stays, whoever writes: bytes, a secret, or a function")
+    func notReplacing() throws {
+        let path = scratch.path("file")
+        try AtomicFile.write([1], to: path, replacing: false)
+        let taken = FileError(.alreadyThere, path: "", "")
+        #expect(throws: taken) { try AtomicFile.write([2], to: path, replacing: false) }
+        #expect(throws: taken) { try AtomicFile.write(SecretBytes([2]), to: path, replacing: false) }
+        #expect(throws: taken) { try AtomicFile.write(to: path, replacing: false) { _ in } }
+        #expect(try scratch.read("file") == [1] && scratch.names(scratch.path) == ["file"])
+    }
+
+    @Test(
+        "A temporary name is a dot, a number and .tmp, and no other name",
+        arguments: [
+            (".17.tmp", true), (".18446744073709551615.tmp", true), (".18446744073709551616.tmp", false),
+            (".x.tmp", false), ("17.tmp", false), (".17", false), (".tmp", false), ("..tmp", false),
+        ])
+    func temporary(name: String, isTemporary: Bool) {
+        #expect(AtomicFile.isTemporary(name) == isTemporary)
+    }
+
+    @Test("A file is removed, and a file that is missing is no error")
+    func remove() throws {
+        try AtomicFile.write([1], to: scratch.path("file"))
+        for _ in 0..<2 { try AtomicFile.remove(scratch.path("file")) }
+        #expect(try scratch.names(scratch.path).isEmpty)
+    }
+
+    @Test("A link is replaced, what it points to stays")
+    func link() throws {
+        try AtomicFile.write([1], to: scratch.path("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        try AtomicFile.write([2], to: scratch.path("link"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("target"))) == Data([1]))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("link"))) == Data([2]))
+    }
+
+    @Test("A failure leaves what was there, and nothing else")
+    func failure() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("folder/inside"), withIntermediateDirectories: true)
+        let error = #expect(throws: FileError.self) {
+            try AtomicFile.write([1], to: scratch.path("folder"))
+        }
+        #expect(error?.code == .inputOutput(EISDIR))
+        #expect(try scratch.names(scratch.path) == ["folder"])
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
+            try AtomicFile.write([1], to: scratch.path("nowhere/file"))
+        }
+    }
+
+    @Test("Whoever reads while others write sees one whole file")
+    func torn() async throws {
+        let path = scratch.path("file")
+        try AtomicFile.write([UInt8](repeating: 0, count: 10_000), to: path)
+        try await withThrowingTaskGroup { group in
+            for value in 1...3 as ClosedRange<UInt8> {
+                group.addTask {
+                    for _ in 0..<20 {
+                        try AtomicFile.write([UInt8](repeating: value, count: 10_000), to: path)
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<200 {
+                    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+                    #expect(data.count == 10_000 && Set(data).count == 1)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try scratch.names(scratch.path) == ["file"])
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import TestSupport
+import Testing
+
+@Suite("Destinations of files")
+struct FileDestinationTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("way"), withDestinationPath: scratch.path)
+    }
+
+    @Test("Two paths are one destination by way of links, before the file exists and after")
+    func same() throws {
+        let file = FileDestination(scratch.path("file"))
+        #expect(file.isSame(as: FileDestination(scratch.path("way/file"))))
+        #expect(!file.isSame(as: FileDestination(scratch.path("other"))) && !file.isTaken)
+        try AtomicFile.write([1], to: scratch.path("file"))
+        try FileManager.default.linkItem(atPath: scratch.path("file"), toPath: scratch.path("hard"))
+        let existing = FileDestination(scratch.path("file"))
+        #expect(existing.isTaken && existing.isSame(as: FileDestination(scratch.path("hard"))))
+    }
+
+    @Test(
+        "A destination is inside a folder when any way leads there, and not when only the name begins alike")
+    func inside() {
+        #expect(FileDestination(scratch.path("way/file")).isInside(scratch.path))
+        #expect(FileDestination(scratch.path).isInside(scratch.path))
+        #expect(!FileDestination(scratch.path + "-2").isInside(scratch.path))
+        #expect(!FileDestination(scratch.path("none/file")).isInside(scratch.path))
+    }
+
+    @Test("A destination where a folder or a FIFO is cannot be written; a link that leads nowhere is taken")
+    func unsuitable() throws {
+        try #require(unsafe mkfifo(scratch.path("pipe"), 0o600) == 0)
+        for path in [scratch.path("pipe"), scratch.path] {
+            #expect(throws: FileError(.unsuitablePath, path: "", "")) {
+                try FileDestination(path).requireFile()
+            }
+        }
+        try FileDestination(scratch.path("new")).requireFile()
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("lost"), withDestinationPath: scratch.path("none"))
+        #expect(FileDestination(scratch.path("lost")).isTaken)
+    }
+}

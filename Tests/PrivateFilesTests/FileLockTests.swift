@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Lock files")
+struct FileLockTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test("A folder's lock is one holder's or many's, and free when they let go")
+    func folder() throws {
+        func attempt(isShared: Bool) throws -> FileLock? {
+            try FileLock.acquireIfFree(folder: scratch.path, isShared: isShared)
+        }
+        var shared = [try #require(try attempt(isShared: true)), try #require(try attempt(isShared: true))]
+        #expect(try attempt(isShared: false) == nil)
+        shared.removeLast()
+        #expect(try attempt(isShared: false) == nil)
+        shared = []
+        var only = try attempt(isShared: false)
+        #expect(only != nil)
+        #expect(try attempt(isShared: true) == nil && attempt(isShared: false) == nil)
+        only = nil
+        #expect(try attempt(isShared: true) != nil)
+        #expect(try scratch.names(scratch.path).isEmpty)
+    }
+
+    @Test("Waiting for a lock ends when it is let go")
+    func waiting() async throws {
+        let path = scratch.path("lock")
+        let counter = Counter()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        try FileLock.withLock(at: path) { counter.incrementSlowly() }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(counter.value == 400)
+        #expect(try scratch.mode(path) == 0o600)
+    }
+
+    /// A counter that loses counts unless a lock outside keeps its users apart.
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+
+        var value: Int { count.load(ordering: .relaxed) }
+
+        func incrementSlowly() {
+            let old = count.load(ordering: .relaxed)
+            sched_yield()
+            count.store(old + 1, ordering: .relaxed)
+        }
+    }
+
+    @Test("A lock that is released is free at once, and releasing it again does nothing")
+    func release() throws {
+        let path = scratch.path("lock")
+        let lock = try FileLock.acquire(path)
+        #expect(try FileLock.acquireIfFree(path) == nil)
+        lock.release()
+        let next = try #require(try FileLock.acquireIfFree(path))
+        lock.release()
+        #expect(try FileLock.acquireIfFree(path) == nil)
+        next.release()
+    }
+
+    @Test("A lock's file goes when its holder removes it, and stays when another file has its name by then")
+    func remove() throws {
+        let path = scratch.path("lock")
+        try FileLock.acquire(path).releaseAndRemoveFile()
+        #expect(try scratch.names(scratch.path).isEmpty)
+        let old = try FileLock.acquire(path)
+        try FileManager.default.removeItem(atPath: path)
+        let new = try #require(try FileLock.acquireIfFree(path))
+        old.releaseAndRemoveFile()
+        #expect(try scratch.names(scratch.path) == ["lock"])
+        new.release()
+    }
+
+    @Test("A lock taken while its file is removed again and again has one holder at a time")
+    func removal() async throws {
+        let path = scratch.path("lock")
+        let counter = Counter()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        let lock = try FileLock.acquire(path)
+                        counter.incrementSlowly()
+                        lock.releaseAndRemoveFile()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(counter.value == 400)
+    }
+
+    @Test("What runs under a lock passes its result and its error on, and the lock is free after both")
+    func withLock() throws {
+        struct Refusal: Error {}
+        let path = scratch.path("lock")
+        #expect(try FileLock.withLock(at: path) { 17 } == 17)
+        #expect(throws: Refusal.self) { try FileLock.withLock(at: path) { throw Refusal() } }
+        #expect(try FileLock.acquireIfFree(path) != nil)
+    }
+
+    @Test("A lock for reading needs a file that exists, and excludes others all the same")
+    func forReading() throws {
+        let path = scratch.path("lock")
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
+            try FileLock.acquire(path, forReading: true)
+        }
+        try AtomicFile.write([], to: path, mode: 0o400)
+        let lock = try FileLock.acquire(path, forReading: true)
+        if geteuid() == 0 { #expect(try FileLock.acquireIfFree(path) == nil) }
+        lock.release()
+    }
+
+    @Test("A link is no lock file")
+    func link() throws {
+        try AtomicFile.write([], to: scratch.path("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        #expect(throws: FileError(.symbolicLink, path: "", "")) {
+            try FileLock.acquire(scratch.path("link"))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import SecretMemory
+import TestSupport
+import Testing
+
+@Suite("Private files")
+struct PrivateFileTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test("A private file is read up to the limit, as bytes and as a secret")
+    func read() throws {
+        try AtomicFile.write([1, 2, 3], to: scratch.path("file"))
+        let path = scratch.path("file")
+        #expect(try PrivateFile.open(path)?.read(atMost: 2) == [1, 2])
+        #expect(try PrivateFile.open(path)?.read(atMost: .max) == [1, 2, 3])
+        #expect(try PrivateFile.open(path)?.readSecret(atMost: 4) == SecretBytes([1, 2, 3]))
+        #expect(try PrivateFile.sizeWithoutOpening(scratch.path("file")) == 3)
+    }
+
+    @Test("A file that is missing is nil, opened or only looked at")
+    func missing() throws {
+        #expect(try PrivateFile.open(scratch.path("none"))?.read(atMost: 1) == nil)
+        #expect(try PrivateFile.sizeWithoutOpening(scratch.path("none")) == nil)
+    }
+
+    @Test("A symbolic link to a private file is refused, opened or only looked at")
+    func link() throws {
+        try AtomicFile.write([1], to: scratch.path("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        for look in looks { #expect(throws: FileError(.symbolicLink, path: "", "")) { try look("link") } }
+    }
+
+    @Test(
+        "A file that others may read or write is refused, opened or only looked at",
+        arguments: [0o640, 0o620, 0o604, 0o602] as [UInt32])
+    func exposed(mode: UInt32) throws {
+        try AtomicFile.write([1], to: scratch.path("file"), mode: mode)
+        for look in looks { #expect(throws: FileError(.exposedFile, path: "", "")) { try look("file") } }
+    }
+
+    @Test("Another user's file is refused, opened or only looked at", .enabled(if: geteuid() == 0))
+    func foreign() throws {
+        try AtomicFile.write([1], to: scratch.path("file"))
+        try #require(unsafe chown(scratch.path("file"), 65_534, 65_534) == 0)
+        for look in looks { #expect(throws: FileError(.foreignOwner, path: "", "")) { try look("file") } }
+    }
+
+    @Test("A folder or a FIFO is refused at once, without waiting for a writer")
+    func notRegular() throws {
+        try #require(unsafe mkfifo(scratch.path("pipe"), 0o600) == 0)
+        try PrivateFolder.make(scratch.path("folder"))
+        for name in ["pipe", "folder"] {
+            #expect(throws: FileError(.damagedFile, path: "", "")) {
+                _ = try PrivateFile.open(scratch.path(name))
+            }
+        }
+    }
+
+    @Test("A wiped file holds as many zeroes as it held bytes, and its time of change can be set")
+    func wipe() throws {
+        let path = scratch.path("file")
+        try AtomicFile.write(
+            [UInt8](repeating: 7, count: 70_000), to: path, changed: (seconds: 1_700_000_000, nanoseconds: 5))
+        let changed = try PrivateFile.open(path)?.changed()
+        #expect(changed?.seconds == 1_700_000_000 && changed?.nanoseconds == 5)
+        try PrivateFile.open(path, isWritable: true)?.wipe()
+        #expect(try scratch.read("file") == [UInt8](repeating: 0, count: 70_000))
+    }
+
+    private var looks: [(String) throws -> Void] {
+        [
+            { _ = try PrivateFile.open(scratch.path($0)) },
+            { _ = try PrivateFile.sizeWithoutOpening(scratch.path($0)) },
+        ]
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import TestSupport
+import Testing
+
+@Suite("Private folders")
+struct PrivateFolderTests {
+    private let scratch: ScratchFolder
+    private let path: String
+
+    init() throws {
+        scratch = try ScratchFolder()
+        path = scratch.path("folder")
+    }
+
+    @Test("A missing folder is made with mode 0700, by either way of making one")
+    func new() throws {
+        #expect(try !PrivateFolder.isThere(path))
+        try PrivateFolder.make(path)
+        try PrivateFolder.makeOrRequireClosed(scratch.path("other"))
+        #expect(try scratch.mode(path) == 0o700 && scratch.mode(scratch.path("other")) == 0o700)
+        #expect(try PrivateFolder.isThere(path))
+    }
+
+    @Test("A missing parent is made only where that is asked for")
+    func parents() throws {
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
+            try PrivateFolder.make(path + "/a/b")
+        }
+        try PrivateFolder.make(path + "/a/b", withParents: true)
+        #expect(try scratch.mode(path) == 0o700 && scratch.mode(path + "/a") == 0o700)
+    }
+
+    @Test("An open folder of ours is closed by one way of making it, and refused and left open by the other")
+    func open() throws {
+        try makeOpen()
+        #expect(throws: FileError(.exposedFolder, path: "", "")) {
+            try PrivateFolder.makeOrRequireClosed(path)
+        }
+        #expect(try scratch.mode(path) == 0o755)
+        try PrivateFolder.make(path)
+        #expect(try scratch.mode(path) == 0o700)
+    }
+
+    @Test("An open folder with other things inside is closed only where the marker is inside too")
+    func marker() throws {
+        try makeOpen()
+        try AtomicFile.write([1], to: path + "/notes")
+        #expect(throws: FileError(.exposedFolder, path: "", "")) {
+            try PrivateFolder.make(path, marker: "keychain")
+        }
+        #expect(try scratch.mode(path) == 0o755)
+        try PrivateFolder.make(path + "/keychain")
+        try PrivateFolder.make(path, marker: "keychain")
+        #expect(try scratch.mode(path) == 0o700)
+    }
+
+    @Test("A symbolic link, a file and another user's folder are refused by every function")
+    func refused() throws {
+        var refused: [(String, FileError.Code)] = [
+            (scratch.path("link"), .symbolicLink), (scratch.path("link") + "/", .symbolicLink),
+            (scratch.path("file"), .notAFolder),
+        ]
+        try PrivateFolder.make(path)
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: path)
+        try AtomicFile.write([1], to: scratch.path("file"))
+        if geteuid() == 0 {
+            try PrivateFolder.make(scratch.path("theirs"))
+            try #require(unsafe chown(scratch.path("theirs"), 65_534, 65_534) == 0)
+            refused.append((scratch.path("theirs"), .foreignOwner))
+        }
+        for (path, code) in refused {
+            let expected = FileError(code, path: "", "")
+            #expect(throws: expected, "\(path)") { try PrivateFolder.make(path) }
+            #expect(throws: expected, "\(path)") { try PrivateFolder.makeOrRequireClosed(path) }
+            #expect(throws: expected, "\(path)") { try PrivateFolder.isThere(path) }
+        }
+    }
+
+    @Test(
+        "The folder above a path is what stands before its last slash",
+        arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a"), ("/", "/")])
+    func parent(path: String, parent: String) {
+        #expect(PrivateFolder.parent(of: path) == parent)
+    }
+
+    @Test(
+        "A name that leads elsewhere, hides or is too long is no plain name",
+        arguments: [
+            ("a", true), ("a.b", true), (String(repeating: "n", count: 255), true), ("", false), (".", false),
+            ("..", false), (".a", false), ("a/b", false), ("a\0b", false),
+            (String(repeating: "n", count: 256), false),
+        ])
+    func plainName(name: String, isPlain: Bool) {
+        #expect(PrivateFolder.isPlainName(name) == isPlain)
+    }
+
+    @Test("All that is in a folder goes with it, and a folder that is missing cannot go")
+    func removeAll() throws {
+        try PrivateFolder.make(path + "/a/b", withParents: true)
+        try PrivateFolder.removeAll(path)
+        #expect(try PrivateFolder.names(scratch.path).isEmpty)
+        #expect(throws: FileError(.inputOutput(EIO), path: "", "")) { try PrivateFolder.removeAll(path) }
+    }
+
+    private func makeOpen() throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+    }
+}
