@@ -3,7 +3,7 @@ package import ArgumentParser
 internal import KeySharing
 internal import OpenSSL
 
-/// `classify`, which both commands have.
+/// `classify`, a subcommand of the provider and of the consumer.
 package struct Classify: ParsableCommand {
     package static let configuration = CommandConfiguration(
         abstract: "Say what type a certificate has under the rules of 2025 and of legacy, and why.",
@@ -21,7 +21,7 @@ package struct Classify: ParsableCommand {
 
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
-    // Nothing on it is needed; taken all the same, as by every command.
+    // Not used: every command takes the options of a device.
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
@@ -41,21 +41,14 @@ package struct Classify: ParsableCommand {
                 rows += try certificates(in: file, &passwords).map { ClassificationDocument.Row(file, $0) }
             } catch {
                 let failure = CommandFailure(error)
-                Console.failure(
-                    CommandFailure(
-                        failure.status, code: failure.code, "\(file): \(failure.message)", hint: failure.hint)
-                )
+                Console.failure(failure.about(file))
                 failures.append(failure)
             }
         }
-        if output.json {
-            try console.document(
-                ClassificationDocument(
-                    certificates: rows, error: failures.first.map(FailureDocument.Body.init)))
-        } else {
+        try console.present(ClassificationDocument(certificates: rows), failure: failures.first, telling: [])
+        {
             for row in rows { try write(row, console) }
         }
-        if let first = failures.first { throw ReportedFailure(first) }
     }
 
     private func certificates(in file: String, _ passwords: inout PasswordAttempts) throws -> [Certificate] {
@@ -81,45 +74,4 @@ package struct Classify: ParsableCommand {
                 (name: "facts", value: row.facts),
             ] + row.warnings.map { (name: "warning", value: $0.message) })
     }
-}
-
-private struct ClassificationDocument: Encodable {
-    struct Warning: Encodable {
-        let code: String
-        let message: String
-    }
-
-    struct Row: Encodable {
-        let file: String
-        let label: String
-        let subject: String
-        let serial: String
-        let type: String
-        let rule: String
-        let because: String
-        let legacyType: String
-        let legacyRule: String
-        let legacyBecause: String
-        let facts: String
-        let warnings: [Warning]
-
-        init(_ file: String, _ certificate: Certificate) {
-            let report = ClassificationReport(CertificateFacts(certificate))
-            self.file = file
-            label = certificate.label
-            subject = "\(certificate.subject)"
-            serial = certificate.serialHex
-            type = report.keySharing2025.type.rawValue
-            rule = report.keySharing2025.rule.rawValue
-            because = report.keySharing2025.rule.sentence
-            legacyType = report.legacy.type.rawValue
-            legacyRule = report.legacy.rule.rawValue
-            legacyBecause = report.legacy.rule.sentence
-            facts = report.facts.summary
-            warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.sentence) }
-        }
-    }
-
-    let certificates: [Row]
-    let error: FailureDocument.Body?
 }

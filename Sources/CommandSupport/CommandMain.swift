@@ -2,19 +2,19 @@ package import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// Runs a command and turns whatever comes of it into output and exit code.
+/// Runs a command and turns its result or its error into output and an exit code.
 package enum CommandMain {
-    /// The version of package and commands.
+    /// The version of the package, which all commands share.
     package static let version = "0.1.0"
 
-    /// The name this process was started by, for the front of messages.
+    /// The name by which this process was started; every message begins with it.
     package static var programName: String {
         CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "keyshare") } ?? "keyshare"
     }
 
-    /// Parses the process's arguments, runs the command they name, and exits.
+    /// Parses the arguments of the process, runs the command that they name, and ends the process.
     package static func run(_ root: any ParsableCommand.Type) async -> Never {
-        // A reader that goes away is an error of writing, not the end of the process.
+        // A reader that closes the pipe makes a write fail; without this the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -31,13 +31,13 @@ package enum CommandMain {
         }
     }
 
-    /// Writes what is to be said of an error, and gives the exit code.
+    /// Tells the user of an error, and returns the exit code that it has.
     private static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
     ) -> Int32 {
         let name = root.configuration.commandName ?? root._commandName
         if root.exitCode(for: error) == .success {
-            // Help, version and completion scripts are data that was asked for.
+            // The parser throws help, version and completion scripts; they are data that the user asked for.
             do throws(CommandFailure) {
                 let console = Console(isJSON: false, verbosity: .normal, environment: [:])
                 try console.write(Data((root.fullMessage(for: error) + "\n").utf8))
@@ -47,30 +47,30 @@ package enum CommandMain {
                 return error.status.rawValue
             }
         }
-        // Nothing is to be said: whoever sent the signal knows.
+        // A command that a signal ended says nothing: the sender of the signal knows.
         if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
-        if let reported = error as? ReportedFailure {
-            return reported.failure.status.rawValue
-        } else if isParserError(error, of: root) {
+        if isParserError(error, of: root) {
             let asked = subcommands(in: arguments, of: root).map { " " + $0 }.joined()
             failure = CommandFailure(.usage, root.message(for: error), hint: "see \(name)\(asked) --help")
         } else {
             failure = CommandFailure(error)
         }
+        if failure.isReported { return failure.status.rawValue }
         Console.failure(failure, of: name)
         if arguments.prefix(while: { $0 != "--" }).contains("--json") {
             let console = Console(isJSON: true, verbosity: .quiet, environment: [:])
-            try? console.document(FailureDocument(error: .init(failure)))
+            try? console.document(FailureDocument(failure))
         }
         return failure.status.rawValue
     }
 
+    /// Whether the argument parser refused the arguments.
     private static func isParserError(_ error: any Error, of root: any ParsableCommand.Type) -> Bool {
         !(error is any CommandReportable) && root.exitCode(for: error) == .validationFailure
     }
 
-    /// The names of the subcommands that the arguments begin with.
+    /// The names of the subcommands with which the arguments begin.
     private static func subcommands(in arguments: [String], of root: any ParsableCommand.Type) -> [String] {
         guard let name = arguments.first,
             let subcommand = root.configuration.subcommands.first(where: { $0._commandName == name })
@@ -78,8 +78,8 @@ package enum CommandMain {
         return [name] + subcommands(in: Array(arguments.dropFirst()), of: subcommand)
     }
 
-    /// Opens what stands for nothing on the standard descriptors that are closed, lest the first file to be
-    /// opened gets one of them and the command's text with it.
+    /// Opens /dev/null on each standard descriptor that is closed. Otherwise the first file that the command
+    /// opens would get that descriptor, and the text that the command prints.
     private static func occupyStandardDescriptors() {
         while true {
             let descriptor = unsafe open("/dev/null", O_RDWR)
@@ -88,14 +88,5 @@ package enum CommandMain {
                 return
             }
         }
-    }
-}
-
-/// A failure that stands already in the command's own output; only its exit code is left to give.
-package struct ReportedFailure: Error {
-    package let failure: CommandFailure
-
-    package init(_ failure: CommandFailure) {
-        self.failure = failure
     }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Where a command writes: data to standard output, everything else to standard error.
 package struct Console: Sendable {
-    /// How much goes to standard error.
+    /// How much a command tells on standard error.
     package enum Verbosity: Int, Sendable, Comparable {
         case quiet, normal, verbose
 
@@ -13,12 +13,16 @@ package struct Console: Sendable {
 
     /// Whether standard output carries one JSON document in place of text.
     package let isJSON: Bool
+    /// How much the command tells on standard error.
     package let verbosity: Verbosity
     /// Whether text may be coloured: standard output is a terminal and `NO_COLOR` is not set.
     package let hasColor: Bool
-    /// Whether progress may be shown: both outputs are terminals, and nobody asked for JSON or to be quiet.
+    /// Whether progress may be shown: both outputs are terminals, and neither `--json` nor `--quiet` was given.
     package let hasProgress: Bool
 
+    /// A console on the standard descriptors of this process.
+    ///
+    /// - Parameter environment: the variables of the process, of which `NO_COLOR` matters (no-color.org).
     package init(isJSON: Bool, verbosity: Verbosity, environment: [String: String]) {
         self.isJSON = isJSON
         self.verbosity = verbosity
@@ -43,7 +47,7 @@ package struct Console: Sendable {
         do {
             try FileHandle.standardOutput.write(contentsOf: bytes)
         } catch {
-            // The system's own word, which Foundation hides behind a number of its own.
+            // The error of the system says more than Foundation's, which hides it.
             let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
             let reason = underlying.map { unsafe String(cString: strerror(Int32($0.code))) }
             throw CommandFailure(
@@ -53,18 +57,38 @@ package struct Console: Sendable {
 
     /// Writes a value as the one JSON document of this run, or as one of several.
     ///
-    /// - Parameter onOneLine: for several: each is a line then.
+    /// - Parameter onOneLine: whether the document stands on one line, as each of several documents does.
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func document(_ value: some Encodable, onOneLine: Bool = false) throws(CommandFailure) {
         let bytes: Data
         do {
-            let encoder = Self.encoder
-            if onOneLine { encoder.outputFormatting.remove(.prettyPrinted) }
-            bytes = try encoder.encode(value)
+            bytes = try DocumentCoding.encode(value, onOneLine: onOneLine)
         } catch {
             throw CommandFailure(.unexpected, "cannot encode the answer: \(error)")
         }
         try write(bytes + Data("\n".utf8))
+    }
+
+    /// Presents the answer of a command: one JSON document under `--json`, and text otherwise. The document gets
+    /// the key `error` where the command failed.
+    ///
+    /// - Parameters:
+    ///   - failure: why the command fails, although it has an answer; nil where it succeeds.
+    ///   - failures: the failures to tell the user of, after the answer; nil for `failure` alone.
+    ///   - text: writes the answer as text.
+    /// - Throws: `failure`, marked as reported; `CommandFailure` (74) when standard output does not take the answer;
+    ///   what `text` throws.
+    package func present(
+        _ document: some Encodable, failure: CommandFailure? = nil, telling failures: [CommandFailure]? = nil,
+        text: () throws -> Void
+    ) throws {
+        if isJSON {
+            try self.document(AnsweredDocument(document: document, failure: failure))
+        } else {
+            try text()
+        }
+        for told in failures ?? [failure].compactMap(\.self) { Self.failure(told) }
+        if let failure { throw failure.reported }
     }
 
     /// Tells the user something that is not data; silent under `--quiet`.
@@ -77,14 +101,14 @@ package struct Console: Sendable {
         if verbosity >= .verbose { Self.standardError(line) }
     }
 
-    /// The terminal's width, of standard error; eighty where it does not say.
+    /// The width of the terminal on standard error, in characters; eighty where there is no terminal.
     var columns: Int {
         var size = winsize()
         guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// A status line that is overwritten by the next one; nothing where progress is off.
+    /// Shows a status line, which the next one overwrites; nil removes it. Does nothing where progress is off.
     package func progress(_ line: String?) {
         guard hasProgress else { return }
         Self.say("\r\u{1B}[K\(line ?? "")")
@@ -98,38 +122,22 @@ package struct Console: Sendable {
         try write(Data("\u{1B}[2m\(line.visible(keepingLineFeeds: true))\u{1B}[0m\n".utf8))
     }
 
-    /// Writes a line to standard error whatever the verbosity; for failures.
+    /// Writes a line to standard error, whatever the verbosity; for failures and warnings.
     package static func standardError(_ line: String) {
         say(line.visible(keepingLineFeeds: true) + "\n")
     }
 
-    /// Writes to standard error as it is, such as a question; where that is closed or full nobody can be told.
+    /// Writes text to standard error as it is, such as a question. An error is ignored: there is no other place to
+    /// report it.
     package static func say(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    /// Says what went wrong and what to do, whatever the verbosity.
+    /// Tells what went wrong and what to do about it, whatever the verbosity.
     ///
-    /// - Parameter name: who says it; nil for the command itself.
+    /// - Parameter name: the name before the message; nil for the name of the running command.
     package static func failure(_ failure: CommandFailure, of name: String? = nil) {
         standardError("\(name ?? CommandMain.programName): \(failure.message)")
         if let hint = failure.hint { standardError("hint: \(hint)") }
-    }
-
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(date.utcText)
-        }
-        return encoder
-    }
-}
-
-extension Date {
-    /// ISO 8601 in UTC to the second, as every output shows times.
-    package var utcText: String {
-        formatted(.iso8601)
     }
 }

@@ -3,39 +3,58 @@ package import Foundation
 internal import KeySharing
 package import OpenSSL
 
-/// What `inspect` and `browse --details` say of a certificate, in JSON and in text.
-package struct CertificateDocument: Encodable, Sendable {
-    /// One thing that is not as it should be.
-    package struct Finding: Encodable, Sendable {
+/// What `inspect`, `show` and `browse --details` say of a certificate, in JSON and in text.
+package struct CertificateDocument: Codable, Sendable {
+    /// One thing that is wrong with a certificate that can be used all the same.
+    package struct Finding: Codable, Sendable {
+        /// The stable name of the kind of finding.
         package let code: String
+        /// The finding as a sentence.
         package let message: String
     }
 
+    /// The SHA-256 of the certificate in hexadecimal digits, by which the keychain names an identity.
     package let label: String
+    /// The credential type under the rules of 2025.
     package let type: String
+    /// The credential type under the legacy rules.
     package let legacyType: String
+    /// The subject, as RFC 4514 writes names.
     package let subject: String
+    /// The issuer, as RFC 4514 writes names.
     package let issuer: String
+    /// The serial number in hexadecimal digits.
     package let serial: String
+    /// When the certificate begins to be valid.
     package let notBefore: Date
+    /// When the certificate ceases to be valid.
     package let notAfter: Date
+    /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil without the extension.
     package let keyUsage: [String]?
+    /// The purposes of the extended key usage (RFC 5280, 4.2.1.12); nil without the extension.
     package let extendedKeyUsage: [String]?
+    /// The subject alternative names (RFC 5280, 4.2.1.6), each with its kind.
     package let subjectAltNames: [String]
+    /// The certificate policies (RFC 5280, 4.2.1.4) as dotted identifiers.
     package let policies: [String]
-    /// The Windows account; octets where the extension is damaged, nil without one.
+    /// The Windows account of the subject; `#` and octets where the extension is damaged, nil without one.
     package let securityIdentifier: String?
+    /// The kind of the public key, such as `RSA`.
     package let keyType: String
-    /// Of elliptic-curve keys; nil for others.
+    /// The curve of an elliptic-curve key; nil for other keys.
     package let curve: String?
+    /// The length of the public key in bits.
     package let keyBits: Int
-    /// What is not as it should be, though the certificate can be used.
+    /// What is wrong with the certificate, though it can be used.
     package let findings: [Finding]
+    /// The name that a PKCS #12 file gives the identity; nil outside such files.
     package var friendlyName: String?
+    /// The octets, in hexadecimal digits, that join key and certificate in a PKCS #12 file; nil without them.
     package var localKeyID: String?
-    /// Whether Java's attribute marks it as a trust anchor; nil where nothing asks.
+    /// Whether Java's attribute marks the certificate as a trust anchor; nil for the certificate of an identity.
     package var trusted: Bool?
 
+    /// Describes a certificate on its own.
     package init(_ certificate: Certificate) {
         let facts = CertificateFacts(certificate)
         label = certificate.label
@@ -61,14 +80,14 @@ package struct CertificateDocument: Encodable, Sendable {
         }
     }
 
-    /// The same with the names a PKCS #12 file gives the identity.
+    /// Describes the certificate of an identity, with the names that a PKCS #12 file gives the identity.
     package init(_ identity: PKCS12Identity) {
         self.init(identity.certificate)
         friendlyName = identity.friendlyName
         localKeyID = identity.localKeyID?.upperHex
     }
 
-    /// The same with what a PKCS #12 file says of a certificate that stands alone.
+    /// Describes a certificate without its key, with what a PKCS #12 file says of the certificate.
     package init(_ entry: PKCS12CertificateEntry) {
         self.init(entry.certificate)
         friendlyName = entry.friendlyName
@@ -76,7 +95,7 @@ package struct CertificateDocument: Encodable, Sendable {
         trusted = entry.isTrusted
     }
 
-    /// Field names with their values, for text.
+    /// The names of the fields with their values, for text.
     package var fields: [(name: String, value: String)] {
         var fields = [
             ("type", type == legacyType ? type : "\(type) (legacy: \(legacyType))"), ("label", label),

@@ -1,24 +1,32 @@
 package import KeySharing
 
-/// The JSON document of `import`, on either side.
-package struct ImportDocument: Encodable, Sendable {
-    /// What became of one identity.
-    package enum Status: String, Encodable, Sendable {
+/// The JSON document of `import`, of the provider and of the consumer.
+package struct ImportDocument: Codable, Sendable {
+    /// The result for one identity.
+    package enum Status: String, Codable, Sendable {
         case imported
         case duplicate
         case failed
     }
 
     /// One identity, or one file or entry that failed.
-    package struct Row: Encodable, Sendable {
+    package struct Row: Codable, Sendable {
+        /// The item or the file as it was named on the command line.
         package let item: String
+        /// The entry of the zip; nil outside zips.
         package let entry: String?
+        /// The result.
         package let status: Status
+        /// The label of the identity; nil for a failure.
         package let label: String?
+        /// The credential type under the rules of 2025; nil for a failure.
         package let type: String?
+        /// The serial number in hexadecimal digits; nil for a failure.
         package let serial: String?
+        /// Why the import failed; nil for an identity.
         package let error: FailureDocument.Body?
 
+        /// The row of an identity that is in the keychain now.
         package init(item: String, entry: String?, status: Status, identity: IdentitySummary) {
             self.item = item
             self.entry = entry
@@ -29,6 +37,7 @@ package struct ImportDocument: Encodable, Sendable {
             error = nil
         }
 
+        /// The row of a file or an entry that failed.
         package init(item: String, entry: String?, failure: CommandFailure) {
             self.item = item
             self.entry = entry
@@ -41,12 +50,15 @@ package struct ImportDocument: Encodable, Sendable {
     }
 
     /// An entry of a zip that was not looked into.
-    package struct Skipped: Encodable, Sendable {
+    package struct Skipped: Codable, Sendable {
+        /// The item or the file as it was named on the command line.
         package let item: String
+        /// The name of the entry.
         package let entry: String
-        /// A phrase.
+        /// Why the entry was skipped, as a phrase.
         package let reason: String
 
+        /// An entry by its place and the reason to skip it.
         package init(item: String, entry: String, reason: String) {
             self.item = item
             self.entry = entry
@@ -54,47 +66,55 @@ package struct ImportDocument: Encodable, Sendable {
         }
     }
 
+    /// A row for each identity and for each failure, in the order of the command line.
     package let results: [Row]
-    /// Left out where nothing was skipped.
+    /// The entries of zips that were not looked into; left out where there is none.
     package let skipped: [Skipped]?
-    /// The first failure, which gives the exit code.
-    package let error: FailureDocument.Body?
-
-    /// What `--require` asked for and did not arrive; left out where nothing was asked for.
+    /// The types that `--require` asked for and that did not arrive; left out without `--require`.
     package let missing: [String]?
 
-    package init(
-        results: [Row], failure: CommandFailure?, missing: [String]? = nil, skipped: [Skipped] = []
-    ) {
+    /// The results of an import.
+    ///
+    /// - Parameter missing: the types that were required and did not arrive; nil where none was required.
+    package init(results: [Row], missing: [String]? = nil, skipped: [Skipped] = []) {
         self.results = results
         self.skipped = skipped.isEmpty ? nil : skipped
         self.missing = missing
-        error = failure.map(FailureDocument.Body.init)
     }
+}
 
-    /// Writes the document, or a line for each result; the failures with their hints go to standard error
-    /// either way.
+extension Console {
+    /// Presents the results of an import. Standard error gets the message and the hint of each failed row, and the
+    /// entries that were skipped.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
-    package func write(to console: Console, json: Bool) throws(CommandFailure) {
-        for row in results {
+    /// - Parameter failure: the failure that gives the exit code: one of the rows', or `missing`.
+    /// - Parameter missing: the failure that required types are missing, which is told after the rows; nil where
+    ///   none is.
+    /// - Throws: the failure that gives the exit code; `CommandFailure` (74) when standard output does not take the
+    ///   results.
+    package func present(
+        _ document: ImportDocument, failure: CommandFailure?, missing: CommandFailure? = nil
+    ) throws {
+        let program = CommandMain.programName
+        for row in document.results {
             guard let error = row.error else { continue }
             let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
-            Console.standardError("\(CommandMain.programName): \(name): \(error.message)")
-            if let hint = error.hint { Console.standardError("hint: \(hint)") }
+            Self.standardError("\(program): \(name): \(error.message)")
+            if let hint = error.hint { Self.standardError("hint: \(hint)") }
         }
-        for entry in skipped ?? [] {
-            Console.standardError(
-                "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
+        for entry in document.skipped ?? [] {
+            Self.standardError("\(program): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
         }
-        if json { return try console.document(self) }
-        var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")
-        for row in results where row.error == nil {
-            let label = row.label.map { String($0.prefix(16)) + "\u{2026}" } ?? ""
-            let isNamedByLabel = row.entry == nil && row.label.map(row.item.hasSuffix) == true
-            let place = row.entry.map { "\(row.item) \($0)" } ?? (isNamedByLabel ? "" : row.item)
-            table.append(row.status.rawValue, row.type ?? "", row.serial ?? "", label, place)
+        try present(document, failure: failure ?? missing, telling: [missing].compactMap(\.self)) {
+            var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")
+            for row in document.results where row.error == nil {
+                let isNamedByLabel = row.entry == nil && row.label.map(row.item.hasSuffix) == true
+                let place = row.entry.map { "\(row.item) \($0)" } ?? (isNamedByLabel ? "" : row.item)
+                table.append(
+                    row.status.rawValue, row.type ?? "", row.serial ?? "", row.label?.abbreviated ?? "", place
+                )
+            }
+            try lines(table.text)
         }
-        try console.lines(table.text)
     }
 }

@@ -1,19 +1,30 @@
 package import Foundation
 package import KeySharing
 
-/// The JSON document of `list` and `browse`.
-package struct ItemListingDocument: Encodable, Sendable {
-    /// One item; `enabled` is there for consumers only.
-    package struct Row: Encodable, Sendable {
+/// The JSON document of the provider's `list` and of `browse`.
+package struct ItemListingDocument: Codable, Sendable {
+    /// One item.
+    package struct Row: Codable, Sendable {
+        /// The name by which a consumer asks for the item.
         package let identifier: String
+        /// The name that a user sees.
         package let filename: String
+        /// What the item is: `pkcs12`, `folder` or `zip`.
         package let kind: String
+        /// The uniform type of the item.
         package let contentType: String
+        /// The identifier of the container that lists the item.
         package let parent: String
+        /// The size in bytes; null where it is not known.
         package let size: Int?
+        /// When the item was created.
         package let created: Date
+        /// Whether the consumer may pick the item; left out of the provider's own list.
         package let enabled: Bool?
 
+        /// Describes an item.
+        ///
+        /// - Parameter enabled: whether the consumer may pick the item; nil in the provider's own list.
         package init(_ item: Item, enabled: Bool? = nil) {
             identifier = item.identifier
             filename = item.filename
@@ -25,7 +36,7 @@ package struct ItemListingDocument: Encodable, Sendable {
             self.enabled = enabled
         }
 
-        // By hand, because `size` is said to be null where it is not known, and `enabled` is left out.
+        // Written by hand, because an unknown `size` is null and an unknown `enabled` is left out.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(identifier, forKey: .identifier)
@@ -43,11 +54,16 @@ package struct ItemListingDocument: Encodable, Sendable {
         }
     }
 
+    /// The mechanism of the list: `2025` or `legacy`.
     package let mechanism: String
+    /// The identifier of the container that is listed.
     package let container: String
+    /// The items in the order of the list.
     package let items: [Row]
+    /// The types that the consumer asked for; left out of the provider's own list.
     package let requested: [String]?
 
+    /// A list by its parts.
     package init(mechanism: Mechanism, container: String, items: [Row], requested: [String]? = nil) {
         self.mechanism = mechanism.rawValue
         self.container = container
@@ -57,7 +73,7 @@ package struct ItemListingDocument: Encodable, Sendable {
 }
 
 extension Console {
-    /// Writes items as a table; those a consumer may not pick are marked and dimmed.
+    /// Writes items as a table; a dash and dimmed text mark the items that a consumer may not pick.
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func table(of rows: [ItemListingDocument.Row]) throws(CommandFailure) {
@@ -72,7 +88,7 @@ extension Console {
             table.append(
                 (isConsumer ? [mark] : [])
                     + [row.filename + (row.kind == "folder" ? "/" : ""), row.contentType]
-                    + [String(row.created.utcText.prefix(10))] + (showsIdentifiers ? [row.identifier] : []))
+                    + [row.created.dayText] + (showsIdentifiers ? [row.identifier] : []))
         }
         for line in table.text.split(separator: "\n") {
             if isConsumer, line.hasPrefix("-") {

@@ -66,15 +66,15 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
-    /// Lists now and at each change.
+    /// Lists now and again at each change, until a signal ends the command.
     private func keepListing(
         _ device: Device, _ socket: String, _ request: TypeRequest, _ console: Console
     ) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // Observed before the first list is made, so that no change falls between the two.
+        // Changes are observed before the first list is made, so that none falls between the two.
         let changes = try Notifications(device: device).observe(Notifications.identitiesChanged)
         @Sendable func list(isAgain: Bool) async throws {
-            // Each time anew: the provider may have been started again since.
+            // A new connection each time: the provider may have been started again since.
             try await ProviderClient.withConnection(path: socket) { client in
                 try await self.list(
                     DocumentPicker(client, request: request), client, request, console, isAgain: isAgain)
@@ -88,7 +88,7 @@ struct Browse: AsyncParsableCommand {
                         try await list(isAgain: true)
                     } catch  where !Task.isCancelled {
                         let failure = CommandFailure(error)
-                        // One that is down may be started again; the change that says so is waited for.
+                        // A provider that is down may be started again, and tells of a change then.
                         guard failure.status == .providerUnavailable else { throw error }
                         Console.failure(
                             CommandFailure(
@@ -106,6 +106,8 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
+    /// Lists the container once.
+    ///
     /// - Parameter isAgain: whether an earlier list stands above, from which a blank line parts this one.
     private func list(
         _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
@@ -113,7 +115,7 @@ struct Browse: AsyncParsableCommand {
     ) async throws {
         let rows: [ItemListingDocument.Row]
         if request.mechanism == .legacy {
-            // The provider has filtered already: what it lists can be chosen.
+            // A legacy provider has filtered already: a consumer may pick everything that it lists (docs/rules.md R4).
             rows = try await client.present(request.identifiers).map {
                 ItemListingDocument.Row($0, enabled: true)
             }
@@ -133,8 +135,8 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
-    /// What the UI extension shows of an item before it is picked: it belongs to the provider, so whether the
-    /// item is enabled does not matter.
+    /// Shows an item as the UI extension does before the item is picked. The extension belongs to the provider, so
+    /// it does not matter whether the item is enabled.
     private func show(
         _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
     ) async throws {
@@ -149,44 +151,15 @@ struct Browse: AsyncParsableCommand {
                 hint: "keyshare-consumer browse \u{201C}\(item.identifier)\u{201D} opens it")
         }
         let failure = preview.files.lazy.compactMap(\.error).first.map { CommandFailure($0) }
-        if output.json {
-            try console.document(DetailsDocument(item: item, preview: preview, failure: failure))
-        } else {
+        try console.present(ItemDetailsDocument(item, preview), failure: failure) {
             try console.data("\(item.filename)  (\(item.contentType))")
             for file in preview.files {
                 if let entry = file.entry { try console.data("\n\(entry)") }
                 for certificate in file.certificates { try console.certificate(certificate) }
                 if let error = file.error {
-                    let failure = CommandFailure(error)
-                    try console.data("  cannot be read: \(failure.message)")
+                    try console.data("  cannot be read: \(CommandFailure(error).message)")
                 }
             }
-        }
-        if let failure {
-            Console.failure(failure)
-            throw ReportedFailure(failure)
-        }
-    }
-}
-
-private struct DetailsDocument: Encodable {
-    struct Entry: Encodable {
-        let name: String?
-        let certificates: [CertificateDocument]
-        let error: FailureDocument.Body?
-    }
-
-    let item: ItemListingDocument.Row
-    let entries: [Entry]
-    let error: FailureDocument.Body?
-
-    init(item: Item, preview: Preview, failure: CommandFailure?) {
-        error = failure.map(FailureDocument.Body.init)
-        self.item = ItemListingDocument.Row(item)
-        entries = preview.files.map { file in
-            Entry(
-                name: file.entry, certificates: file.certificates.map(CertificateDocument.init),
-                error: file.error.map { FailureDocument.Body(CommandFailure($0)) })
         }
     }
 }

@@ -20,9 +20,7 @@ struct Clear: ParsableCommand {
         let store = try ConsumerStore(try device.openDevice())
         try confirmation.confirm("Remove everything from the consumer's keychain?")
         let count = try store.removeAll()
-        if output.json {
-            try console.document(["removed": count])
-        } else {
+        try console.present(RemovalDocument(removed: count)) {
             console.note("removed \(counted(count, "item", "items"))")
         }
     }

@@ -49,14 +49,8 @@ struct Explain: AsyncParsableCommand {
             }
         }
         let failure = problems.first.map { CommandFailure($0) }
-        if output.json {
-            try console.document(ExplanationDocument(request, decisions, failure))
-        } else {
+        try console.present(ExplanationDocument(request, decisions), failure: failure) {
             try write(decisions, console)
-        }
-        if let failure {
-            Console.failure(failure)
-            throw ReportedFailure(failure)
         }
     }
 
@@ -89,45 +83,5 @@ struct Explain: AsyncParsableCommand {
                 try console.data("    to change that: --uti " + decision.missing.joined(separator: " --uti "))
             }
         }
-    }
-}
-
-private struct ExplanationDocument: Encodable {
-    struct Row: Encodable {
-        let identifier: String
-        let filename: String?
-        let kind: String?
-        let contentType: String?
-        let parent: String?
-        let enabled: Bool
-        let state: String
-        let reason: String
-        let message: String
-        let missing: [String]
-
-        init(_ decision: ItemDecision) {
-            identifier = decision.identifier
-            filename = decision.item?.filename
-            kind = decision.item?.kind.rawValue
-            contentType = decision.item?.contentType
-            parent = decision.item?.parent
-            enabled = decision.isEnabled
-            state = decision.state.rawValue
-            reason = decision.reason.rawValue
-            message = decision.message
-            missing = decision.missing
-        }
-    }
-
-    let mechanism: String
-    let requested: [String]
-    let items: [Row]
-    let error: FailureDocument.Body?
-
-    init(_ request: TypeRequest, _ decisions: [ItemDecision], _ failure: CommandFailure?) {
-        mechanism = request.mechanism.rawValue
-        requested = request.identifiers
-        items = decisions.map(Row.init)
-        error = failure.map(FailureDocument.Body.init)
     }
 }

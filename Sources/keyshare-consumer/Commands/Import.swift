@@ -184,21 +184,16 @@ struct Import: AsyncParsableCommand {
             }
         }
         let missing = Requirement.missing(require, in: results.compactMap(\.identity))
-        var failure = results.lazy.compactMap(\.error).first.map { CommandFailure($0) }
         let incomplete =
             missing.isEmpty
             ? nil
             : CommandFailure(
                 .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
                 hint: "what did arrive was kept; keyshare-consumer explain says why the rest did not")
-        if failure == nil { failure = incomplete }
-        try ImportDocument(
-            results: rows, failure: failure,
-            missing: require.isEmpty ? nil : missing.map(\.description), skipped: skipped
-        )
-        .write(to: console, json: output.json)
-        if let incomplete { Console.failure(incomplete) }
-        if let failure { throw ReportedFailure(failure) }
+        try console.present(
+            ImportDocument(
+                results: rows, missing: require.isEmpty ? nil : missing.map(\.description), skipped: skipped),
+            failure: results.lazy.compactMap(\.error).first.map { CommandFailure($0) }, missing: incomplete)
     }
 }
 

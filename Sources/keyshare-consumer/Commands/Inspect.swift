@@ -17,7 +17,7 @@ struct Inspect: ParsableCommand {
     var file: String
 
     @OptionGroup var password: PasswordOptions
-    // Nothing on it is needed; taken all the same, as by every command.
+    // Not used: every command takes the options of a device.
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
@@ -46,15 +46,9 @@ struct Inspect: ParsableCommand {
         }
         let failure = report.error.map { CommandFailure($0).advising(on: bytes) }
         let verdicts = readers ? ReaderModel.allCases.map { $0.verdict(on: report) } : nil
-        if output.json {
-            try console.document(InspectionDocument(report, failure, verdicts))
-        } else {
+        try console.present(InspectionDocument(report, verdicts), failure: failure) {
             try write(report, console)
             if let verdicts { try write(verdicts, console) }
-        }
-        if let failure {
-            Console.failure(failure)
-            throw ReportedFailure(failure)
         }
     }
 
@@ -83,9 +77,7 @@ struct Inspect: ParsableCommand {
             try console.fields(bag.fields)
         }
     }
-}
 
-extension Inspect {
     private func write(_ verdicts: [ReaderModel.Verdict], _ console: Console) throws {
         try console.data("\nother readers (\(ReaderModel.caution))")
         try console.fields(

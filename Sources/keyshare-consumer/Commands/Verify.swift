@@ -87,18 +87,14 @@ struct Verify: ParsableCommand {
         }
         let first = outcomes.first { (try? $0.get().valid) != true }
         let failure = first.flatMap { $0.failure?.failure ?? summary }
-        if output.json {
-            try console.document(
-                VerificationDocument(
-                    results: reports,
-                    failures: unchecked.isEmpty ? nil : unchecked.map(VerificationDocument.Failure.init),
-                    error: failure.map(FailureDocument.Body.init)))
-        } else {
+        let document = VerificationDocument(
+            results: reports.map(\.document),
+            failures: unchecked.map { VerificationDocument.Failure(item: $0.item, failure: $0.failure) })
+        try console.present(
+            document, failure: failure, telling: unchecked.map(\.failure) + [summary].compactMap(\.self)
+        ) {
             for report in reports { try write(report, console) }
         }
-        for item in unchecked { Console.failure(item.failure) }
-        if let summary { Console.failure(summary) }
-        if let failure { throw ReportedFailure(failure) }
     }
 
     private static let limit = 16 << 20
@@ -170,27 +166,10 @@ struct Verify: ParsableCommand {
 
     private func write(_ report: IdentityVerification, _ console: Console) throws {
         try console.data(
-            "\(report.type)  \(report.serial)  \(report.label.prefix(16))\u{2026}  \(report.verdict)"
+            "\(report.type)  \(report.serial)  \(report.label.abbreviated)  \(report.verdict)"
         )
         try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
     }
-}
-
-private struct VerificationDocument: Encodable {
-    struct Failure: Encodable {
-        let item: String
-        let error: FailureDocument.Body
-
-        init(_ unchecked: UncheckedItem) {
-            item = unchecked.item
-            error = FailureDocument.Body(unchecked.failure)
-        }
-    }
-
-    let results: [IdentityVerification]
-    /// The files and labels, or parts of files, that gave nothing to check; left out where there is none.
-    let failures: [Failure]?
-    let error: FailureDocument.Body?
 }
 
 /// A file or a label, or part of a file, that gave nothing to check.
@@ -208,10 +187,9 @@ extension Result {
 }
 
 extension CommandFailure {
-    /// The same, its message beginning with the file's path where that is not there yet.
+    /// This failure with the path of the file before its message, where the message does not name the file yet.
     fileprivate func naming(_ path: String) -> CommandFailure {
-        message.contains(path)
-            ? self : CommandFailure(status, code: code, "\(path): \(message)", hint: hint)
+        message.contains(path) ? self : about(path)
     }
 }
 
@@ -222,24 +200,20 @@ private struct Candidate {
     let helpers: [Certificate]
 }
 
-/// The checks of one identity, in JSON.
-private struct IdentityVerification: Encodable {
-    struct Check: Encodable {
-        let check: String
-        let outcome: String
-        let explanation: String
-    }
+/// The checks of one identity.
+private struct IdentityVerification {
+    typealias Check = VerificationDocument.Check
 
     let label: String
     let type: String
     let serial: String
     let valid: Bool
     let checks: [Check]
-    /// Why there is no private key to hold against the certificate: no word on the key itself.
+    /// Why the private key could not be read and compared; nil where it was.
     let unread: CommandFailure?
 
-    private enum CodingKeys: CodingKey {
-        case label, type, serial, valid, checks
+    var document: VerificationDocument.Result {
+        .init(label: label, type: type, serial: serial, valid: valid, checks: checks)
     }
 
     var verdict: String {

@@ -10,37 +10,21 @@ struct Apps: ParsableCommand {
               keyshare-device apps --json
             """)
 
-    // Every device has the same apps; taken all the same, as by every command.
+    // Not used, because every device has these apps: every command takes the options of a device.
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {
         let console = output.console
-        if output.json {
-            try console.document(["apps": App.installed.map(AppDocument.init)])
-            return
+        try console.present(AppsDocument(App.installed)) {
+            var table = Table("APP", "KIND", "TEAM", "GROUPS")
+            for app in App.installed {
+                table.append(
+                    app.bundleIdentifier, app.kind.rawValue, app.teamIdentifier,
+                    (app.entitlements.keychainAccessGroups + app.entitlements.applicationGroups)
+                        .joined(separator: ", "))
+            }
+            try console.lines(table.text)
         }
-        var table = Table("APP", "KIND", "TEAM", "GROUPS")
-        for app in App.installed {
-            table.append(
-                app.bundleIdentifier, app.kind.rawValue, app.teamIdentifier,
-                (app.entitlements.keychainAccessGroups + app.entitlements.applicationGroups)
-                    .joined(separator: ", "))
-        }
-        try console.lines(table.text)
-    }
-}
-
-private struct AppDocument: Encodable {
-    let bundleIdentifier: String
-    let teamIdentifier: String
-    let kind: String
-    let entitlements: Entitlements
-
-    init(_ app: App) {
-        bundleIdentifier = app.bundleIdentifier
-        teamIdentifier = app.teamIdentifier
-        kind = app.kind.rawValue
-        entitlements = app.entitlements
     }
 }

@@ -93,21 +93,12 @@ struct Channels: AsyncParsableCommand {
     private func report(_ reports: [ChannelReport], to console: Console) throws {
         let failed = reports.filter { $0.failure?.code == .failed }
         let failures = failed.compactMap { report in
-            report.failure.map { CommandFailure($0) }.map {
-                CommandFailure($0.status, code: $0.code, "\(report.name): \($0.message)", hint: $0.hint)
-            }
+            report.failure.map { CommandFailure($0).about(report.name) }
         }
-        if output.json {
-            try console.document(
-                ChannelsDocument(
-                    channels: reports.map(ChannelDocument.init),
-                    error: failures.first.map(FailureDocument.Body.init)))
-        } else {
+        try console.present(ChannelsDocument(reports), failure: failures.first, telling: failures) {
             var table = Table(
                 "CHANNEL", "WORKS", "OTHERS READ IT", "PLAIN FILE", "RESTART", "REINSTALL", "HAND-OVER")
-            for report in reports {
-                table.append(Self.row(report))
-            }
+            for report in reports { table.append(Self.row(report)) }
             try console.lines(table.text)
             for report in reports {
                 guard let failure = report.failure, failure.code != .failed else { continue }
@@ -115,8 +106,6 @@ struct Channels: AsyncParsableCommand {
                 if let hint = failure.hint { console.note("hint: \(hint)") }
             }
         }
-        for failure in failures { Console.failure(failure) }
-        if let first = failures.first { throw ReportedFailure(first) }
     }
 
     private static func row(_ report: ChannelReport) -> [String] {
@@ -147,38 +136,5 @@ struct Channels: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.hint)
         }
-    }
-}
-
-private struct ChannelsDocument: Encodable {
-    let channels: [ChannelDocument]
-    /// The first channel's that failed; a channel that is closed is none.
-    let error: FailureDocument.Body?
-}
-
-private struct ChannelDocument: Encodable {
-    let channel: String
-    let works: Bool
-    let reason: String?
-    let message: String?
-    let hint: String?
-    let othersRead: String?
-    let isInPlainFile: Bool?
-    let survivesRestart: Bool?
-    let survivesReinstall: Bool?
-    let handOverMilliseconds: Double?
-
-    init(_ report: ChannelReport) {
-        channel = report.name
-        works = report.failure == nil
-        reason = report.failure?.code.rawValue
-        message = report.failure?.reason
-        hint = report.failure?.hint
-        // Of a channel that does not work nothing else was tried.
-        othersRead = works ? report.attack.rawValue : nil
-        isInPlainFile = works ? report.isInPlainFile : nil
-        survivesRestart = works ? report.survivesRestart : nil
-        survivesReinstall = works ? report.survivesReinstall : nil
-        handOverMilliseconds = report.handOver.map { $0 / .milliseconds(1) }
     }
 }

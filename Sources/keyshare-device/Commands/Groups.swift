@@ -23,25 +23,17 @@ struct Groups: ParsableCommand {
         let groups = try names.map { name in
             let members = App.installed.filter { $0.applicationGroups.contains(name) }
             let files = try members.first.map { try AppGroup(name, app: $0, device: device).names() }
-            return GroupDocument(
+            return GroupsDocument.Group(
                 identifier: name, members: members.map(\.bundleIdentifier), files: files ?? [])
         }
-        if output.json {
-            try console.document(["groups": groups])
-            return
+        try console.present(GroupsDocument(groups)) {
+            var table = Table("GROUP", "MEMBERS", "FILES")
+            for group in groups {
+                table.append(
+                    group.identifier, group.members.joined(separator: ", "),
+                    group.files.isEmpty ? "-" : group.files.joined(separator: ", "))
+            }
+            try console.lines(table.text)
         }
-        var table = Table("GROUP", "MEMBERS", "FILES")
-        for group in groups {
-            table.append(
-                group.identifier, group.members.joined(separator: ", "),
-                group.files.isEmpty ? "-" : group.files.joined(separator: ", "))
-        }
-        try console.lines(table.text)
     }
-}
-
-private struct GroupDocument: Encodable {
-    let identifier: String
-    let members: [String]
-    let files: [String]
 }

@@ -26,20 +26,18 @@ struct KeychainItems: ParsableCommand {
         let items = try apps.flatMap { app in
             let keychain = try Keychain(device: device, app: app)
             return try ItemClass.allCases.flatMap { itemClass in
-                try Self.items(itemClass, in: keychain).map { ItemDocument($0, of: app, in: state) }
+                try Self.items(itemClass, in: keychain).map { KeychainDocument.Item($0, of: app, in: state) }
             }
         }
-        if output.json {
-            try console.document(["items": items])
-            return
+        try console.present(KeychainDocument(items)) {
+            var table = Table("CLASS", "NAME", "GROUP", "ACCESSIBLE", "NOW")
+            for item in items {
+                table.append(
+                    item.class, item.name, item.accessGroup, item.accessible, item.isOpen ? "open" : "closed")
+            }
+            try console.lines(table.text)
+            console.note("\(counted(items.count, "item", "items")); the device is \(state)")
         }
-        var table = Table("CLASS", "NAME", "GROUP", "ACCESSIBLE", "NOW")
-        for item in items {
-            table.append(
-                item.class, item.name, item.accessGroup, item.accessible, item.isOpen ? "open" : "closed")
-        }
-        try console.lines(table.text)
-        console.note("\(counted(items.count, "item", "items")); the device is \(state)")
     }
 
     private static func items(
@@ -51,24 +49,5 @@ struct KeychainItems: ParsableCommand {
             guard error.code == .itemNotFound else { throw error }
             return []
         }
-    }
-}
-
-private struct ItemDocument: Encodable {
-    let app: String
-    let `class`: String
-    let name: String
-    let accessGroup: String
-    let accessible: String
-    let isOpen: Bool
-
-    init(_ item: KeychainItem, of app: App, in state: DeviceState) {
-        self.app = app.bundleIdentifier
-        self.class = item.itemClass.rawValue
-        let names = [item.attributes.label, item.attributes.service, item.attributes.account]
-        name = names.filter { !$0.isEmpty }.joined(separator: " ")
-        accessGroup = item.accessGroup
-        accessible = item.accessibility.name
-        isOpen = item.accessibility.isAvailable(in: state)
     }
 }

@@ -14,6 +14,6 @@ struct Lock: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        try change(device, output) { try $0.lock() }
+        try device.changeState(output) { try $0.lock() }
     }
 }

@@ -26,7 +26,7 @@ struct Passcode: ParsableCommand {
         if passcode == .remove {
             try confirmation.confirm("Remove the passcode, and every key that is kept only with one?")
         }
-        try change(device, output) { device in
+        try device.changeState(output) { device in
             switch passcode {
             case .set: try device.setPasscode()
             case .remove: try device.removePasscode()

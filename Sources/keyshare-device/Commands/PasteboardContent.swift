@@ -26,35 +26,17 @@ struct PasteboardContent: ParsableCommand {
         if clear { try pasteboard.clear() }
         let status = try pasteboard.status(now: clock.now)
         let accesses = try pasteboard.accesses()
-        if output.json {
-            try console.document(PasteboardDocument(status, accesses))
-            return
+        try console.present(PasteboardDocument(status, accesses)) {
+            var table = Table("WHEN", "READER", "OWNER", "OUTCOME")
+            for access in accesses {
+                table.append(access.date.utcText, access.reader, access.owner ?? "-", access.outcome.rawValue)
+            }
+            try console.lines(table.text)
+            if let owner = status.owner, let expires = status.expires {
+                console.note("the pasteboard holds an item of \(owner) until \(expires.utcText)")
+            } else {
+                console.note("the pasteboard is empty\(status.hasExpired ? ": its item has expired" : "")")
+            }
         }
-        var table = Table("WHEN", "READER", "OWNER", "OUTCOME")
-        for access in accesses {
-            table.append(access.date.utcText, access.reader, access.owner ?? "-", access.outcome.rawValue)
-        }
-        try console.lines(table.text)
-        if let owner = status.owner, let expires = status.expires {
-            console.note("the pasteboard holds an item of \(owner) until \(expires.utcText)")
-        } else {
-            console.note("the pasteboard is empty\(status.hasExpired ? ": its item has expired" : "")")
-        }
-    }
-}
-
-private struct PasteboardDocument: Encodable {
-    let changeCount: Int
-    let owner: String?
-    let expires: Date?
-    let hasExpired: Bool
-    let accesses: [PasteboardAccess]
-
-    init(_ status: PasteboardStatus, _ accesses: [PasteboardAccess]) {
-        changeCount = status.changeCount
-        owner = status.owner
-        expires = status.expires
-        hasExpired = status.hasExpired
-        self.accesses = accesses
     }
 }

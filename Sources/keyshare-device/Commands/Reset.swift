@@ -21,9 +21,7 @@ struct Reset: ParsableCommand {
         defer { use.release() }
         try confirmation.confirm("Erase everything on the device in \(opened.folder)?")
         try opened.reset()
-        if output.json {
-            try output.console.document(["state": try opened.state().description])
-        } else {
+        try output.console.present(DeviceStateDocument(try opened.state())) {
             output.console.note("the device is new")
         }
     }

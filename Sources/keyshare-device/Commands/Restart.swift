@@ -14,6 +14,6 @@ struct Restart: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        try change(device, output) { try $0.restart() }
+        try device.changeState(output) { try $0.restart() }
     }
 }

@@ -21,7 +21,7 @@ struct Restore: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        // Opening it would make one.
+        // To open a device would make one.
         guard Device.isThere(folder: source) else {
             throw CommandFailure(
                 .noSuchItem, "there is no device with a keychain in \(source)",
@@ -33,9 +33,7 @@ struct Restore: ParsableCommand {
                 .usage, "\(source.folder) is the device itself", hint: "name another with --device")
         }
         let result = try target.restoreKeychain(from: source)
-        if output.json {
-            try output.console.document(["restored": result.restored, "left": result.left])
-        } else {
+        try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
             output.console.note(
                 "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"
             )

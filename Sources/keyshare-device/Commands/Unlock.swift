@@ -14,6 +14,6 @@ struct Unlock: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        try change(device, output) { try $0.unlock() }
+        try device.changeState(output) { try $0.unlock() }
     }
 }

@@ -36,9 +36,7 @@ struct Backup: ParsableCommand {
     func run() throws {
         let count = try ProviderStore(try device.openDevice())
             .backUp(to: file, keyPath: keyFile, replacing: force)
-        if output.json {
-            try output.console.document(["items": count])
-        } else {
+        try output.console.present(BackupDocument(items: count)) {
             output.console.note("wrote \(counted(count, "item", "items")) to \(file)")
         }
     }

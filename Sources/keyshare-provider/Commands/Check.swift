@@ -23,51 +23,8 @@ struct Check: ParsableCommand {
     func run() throws {
         let console = output.console
         let report = try IntegrityReport(of: try device.existingDevice())
-        let failure = report.problems.isEmpty ? nil : Self.failure(report.problems)
-        if output.json {
-            try console.document(
-                Document(
-                    identities: report.identities, problems: report.problems.map(Document.Problem.init),
-                    error: failure.map(FailureDocument.Body.init)))
-        } else {
-            for problem in report.problems {
-                Console.standardError("\(problem.label.map { "\($0): " } ?? "")\(problem.reason)")
-            }
-        }
-        if let failure {
-            Console.failure(failure, of: CommandMain.programName)
-            throw ReportedFailure(failure)
-        }
+        let failure = report.problems.isEmpty ? nil : CommandFailure(damage: report.problems)
+        try console.present(IntegrityDocument(report), failure: failure) { Console.problems(report.problems) }
         console.note("\(counted(report.identities, "identity", "identities")), nothing wrong")
-    }
-
-    /// The failure that problems are, for whoever must not go on with them.
-    static func failure(_ problems: [IntegrityProblem]) -> CommandFailure {
-        let isKeychain = problems.contains { $0.kind != .device }
-        return CommandFailure(
-            .inputOutput, code: "damaged",
-            "the \(isKeychain ? "keychain" : "device") has \(counted(problems.count, "problem", "problems"))",
-            hint: !isKeychain
-                ? "close the folders to others with chmod 700; keyshare-device reset makes the device anew"
-                : problems.contains { $0.kind == .structure }
-                    ? KeychainError.remedyOfDamage : KeychainError.remedyOfAlteration)
-    }
-
-    private struct Document: Encodable {
-        struct Problem: Encodable {
-            let kind: String
-            let label: String?
-            let message: String
-
-            init(_ problem: IntegrityProblem) {
-                kind = problem.kind.rawValue
-                label = problem.label
-                message = problem.reason
-            }
-        }
-
-        let identities: Int
-        let problems: [Problem]
-        let error: FailureDocument.Body?
     }
 }

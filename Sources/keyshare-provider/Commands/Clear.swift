@@ -23,30 +23,24 @@ struct Clear: ParsableCommand {
     func run() throws {
         let console = output.console
         let device = try device.openDevice()
-        var document = Document(removed: 0)
+        var removed = 0
+        var recovery: KeychainRecovery?
         do {
             let store = try ProviderStore(device)
             try confirmation.confirm("Remove everything from the provider's keychain?")
-            document.removed = try store.removeAll()
+            removed = try store.removeAll()
         } catch let error as KeychainError where error.code == .invalidKeychain {
             try confirmation.confirm("The keychain is damaged. Put it aside and begin a new one?")
             let lock = try device.useAlone()
             defer { lock.release() }
-            let recovery = try ProviderStore.recover(device, from: nil)
-            document.keptIn = recovery.folder
-            console.note(recovery.words)
+            let recovered = try ProviderStore.recover(device, from: nil)
+            console.note(recovered.words)
+            recovery = recovered
         }
         try ServiceBehaviour.store(nil, on: device)
         try Notifications(device: device).post(Notifications.passwordChanged)
-        if output.json {
-            try console.document(document)
-        } else if document.keptIn == nil {
-            console.note("removed \(counted(document.removed, "item", "items"))")
+        try console.present(RemovalDocument(removed: removed, keptIn: recovery?.folder)) {
+            if recovery == nil { console.note("removed \(counted(removed, "item", "items"))") }
         }
-    }
-
-    private struct Document: Encodable {
-        var removed: Int
-        var keptIn: String?
     }
 }

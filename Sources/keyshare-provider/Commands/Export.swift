@@ -53,19 +53,10 @@ struct Export: AsyncParsableCommand {
             random: seeding.source
         ).content(
             of: identifier, in: snapshot, password: secret, now: now)
-        if output.json {
-            try destination.requireFile()
-            try destination.write(bytes, console)
-            try console.document(
-                Document(identifier: found.identifier, filename: found.filename, size: bytes.count))
-        } else {
-            try destination.write(bytes, console, isBinary: true)
-        }
-    }
-
-    private struct Document: Encodable {
-        let identifier: String
-        let filename: String
-        let size: Int
+        if output.json { try destination.requireFile() }
+        try destination.write(bytes, console, isBinary: !output.json)
+        try console.present(
+            ExportDocument(identifier: found.identifier, filename: found.filename, size: bytes.count)
+        ) {}
     }
 }

@@ -12,20 +12,6 @@ struct FaultProvisioning {
     let name: String
     let provision: Provision
 
-    /// What became of it, for `--json`: the same as without a fault, and what the fault asks of a consumer.
-    private struct Document: Encodable {
-        struct Fault: Encodable {
-            let name: String
-            let sentence: String
-            let duty: String
-        }
-
-        let fault: Fault
-        let identities: [Provision.Document.Identity]
-        let made: Int
-        let alreadyThere: Int
-    }
-
     func run(_ store: ProviderStore, _ console: Console) async throws {
         if console.isJSON, provision.destination.output != nil { try provision.destination.requireFile() }
         guard let specimen = Specimen.fault(named: name) else {
@@ -71,13 +57,10 @@ struct FaultProvisioning {
                 .usage, code: ProvisioningError.Code.faultNeedsFile.rawValue,
                 "a keychain cannot hold the fault \u{201C}\(name)\u{201D}", hint: "name a file with -o")
         }
-        if console.isJSON {
-            try console.document(
-                Document(
-                    fault: .init(name: specimen.name, sentence: specimen.sentence, duty: specimen.duty),
-                    identities: identities.map(Provision.Document.Identity.init), made: added,
-                    alreadyThere: identities.count - added))
-        }
+        let document = ProvisioningDocument(
+            identities, made: added, alreadyThere: identities.count - added,
+            fault: .init(name: specimen.name, sentence: specimen.sentence, duty: specimen.duty))
+        try console.present(document) {}
         console.note("\(specimen.sentence) A correct consumer \(specimen.duty).")
     }
 }

@@ -26,7 +26,7 @@ struct Faults: AsyncParsableCommand {
 
     @OptionGroup var seeding: SeedOptions
     @OptionGroup var clock: ClockOptions
-    // Nothing on it is needed; taken all the same, as by every command.
+    // Not used: every command takes the options of a device.
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
@@ -38,11 +38,8 @@ struct Faults: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        if let write {
-            try await makeFiles(in: write, console)
-        } else if output.json {
-            try console.document(Document(faults: Specimen.faults.map(Document.Fault.init)))
-        } else {
+        if let write { return try await makeFiles(in: write, console) }
+        try console.present(FaultsDocument(Specimen.faults)) {
             var table = Table("FAULT", "IMPORT", "VERIFY", "WHAT IT IS")
             for fault in Specimen.faults {
                 let expectation = fault.expectation
@@ -66,31 +63,11 @@ struct Faults: AsyncParsableCommand {
             at: seeding.date(clock), password: Self.password, from: seeding.source,
             width: ProcessInfo.processInfo.activeProcessorCount)
         for file in collection.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
-        if output.json {
-            try console.document(collection.manifest)
-        } else {
+        try console.present(collection.manifest) {
             console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")
         }
     }
 
     /// What every file is under; no secret, for the manifest tells it.
     private static let password = "Test material only"
-
-    private struct Document: Encodable {
-        struct Fault: Encodable {
-            let name: String
-            let sentence: String
-            let duty: String
-            let expectation: Specimen.Expectation
-
-            init(_ specimen: Specimen) {
-                name = specimen.name
-                sentence = specimen.sentence
-                duty = specimen.duty
-                expectation = specimen.expectation
-            }
-        }
-
-        let faults: [Fault]
-    }
 }

@@ -63,7 +63,6 @@ struct Import: ParsableCommand {
                 fail(file, error)
             }
         }
-        try ImportDocument(results: rows, failure: failures.first).write(to: console, json: output.json)
-        if let first = failures.first { throw ReportedFailure(first) }
+        try console.present(ImportDocument(results: rows), failure: failures.first)
     }
 }

@@ -56,9 +56,8 @@ struct List: ParsableCommand {
             ).rows
             : try Listing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
         let rows = items.map { ItemListingDocument.Row($0) }
-        if output.json {
-            try console.document(ItemListingDocument(mechanism: mechanism, container: container, items: rows))
-        } else {
+        let document = ItemListingDocument(mechanism: mechanism, container: container, items: rows)
+        try console.present(document) {
             try console.table(of: rows)
         }
     }

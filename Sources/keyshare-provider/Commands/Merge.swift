@@ -37,7 +37,7 @@ struct Merge: ParsableCommand {
             }
         }
         let device = try device.openDevice()
-        let lock = try Provision.lock(device)
+        let lock = try device.lockProvisioning()
         defer { lock.release() }
         let store = try ProviderStore(device)
         var added = 0
@@ -48,9 +48,7 @@ struct Merge: ParsableCommand {
             }
         }
         console.progress(nil)
-        if output.json {
-            try console.document(["added": added])
-        } else {
+        try console.present(MergeDocument(added: added)) {
             console.note("added \(counted(added, "identity", "identities"))")
         }
     }

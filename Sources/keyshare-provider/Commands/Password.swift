@@ -32,9 +32,7 @@ struct Password: ParsableCommand {
             let device = try device.openDevice()
             try ProviderStore(device).rotateServicePassword()
             try Notifications(device: device).post(Notifications.passwordChanged)
-            if output.json {
-                try console.document(["rotated": true])
-            } else {
+            try console.present(RotationDocument()) {
                 console.note("the password service has a new password")
             }
         }

@@ -90,7 +90,7 @@ struct Provision: AsyncParsableCommand {
         let scenario = try scenarios.read()
         seeding.warn()
         let device = try device.openDevice()
-        let lock = try Self.lock(device)
+        let lock = try device.lockProvisioning()
         defer { lock.release() }
         let store = try ProviderStore(device)
         if let fault {
@@ -102,14 +102,6 @@ struct Provision: AsyncParsableCommand {
         } else {
             try report(try await make(in: store, console), console)
         }
-    }
-
-    /// Keeps others from provisioning at the same time: two runs of the same request would make the same serial
-    /// numbers, and of two that write the authorities' register one would be lost.
-    ///
-    /// - Throws: `FileError`.
-    static func lock(_ device: Device) throws -> FileLock {
-        try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
     }
 
     private func make(
@@ -159,27 +151,24 @@ struct Provision: AsyncParsableCommand {
     private func report(
         _ outcome: Provisioner.Outcome, _ console: Console, _ scenario: Scenario? = nil
     ) throws {
-        if output.json {
-            try console.document(
-                Document(
-                    identities: outcome.made.map(Document.Identity.init), made: outcome.count,
-                    alreadyThere: outcome.skipped, scenario: scenario?.name,
-                    service: scenario?.service))
-            return
-        }
-        if outcome.count <= Self.longestTable {
-            var table = Table("TYPE", "VALID FROM", "SERIAL", "LABEL")
-            for identity in outcome.made {
-                table.append(
-                    identity.type(.keySharing2025).rawValue, String(identity.notBefore.utcText.prefix(10)),
-                    identity.serialNumber, String(identity.label.prefix(16)) + "\u{2026}")
+        let document = ProvisioningDocument(
+            outcome.made, made: outcome.count, alreadyThere: outcome.skipped, scenario: scenario?.name,
+            service: scenario?.service)
+        try console.present(document) {
+            if outcome.count <= Self.longestTable {
+                var table = Table("TYPE", "VALID FROM", "SERIAL", "LABEL")
+                for identity in outcome.made {
+                    table.append(
+                        identity.type(.keySharing2025).rawValue, identity.notBefore.dayText,
+                        identity.serialNumber, identity.label.abbreviated)
+                }
+                try console.lines(table.text)
             }
-            try console.lines(table.text)
-        }
-        let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
-        console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
-        if let words = scenario?.service.words {
-            console.note("serve will do as the scenario says: \(words)")
+            let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
+            console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
+            if let words = scenario?.service.words {
+                console.note("serve will do as the scenario says: \(words)")
+            }
         }
     }
 
@@ -191,29 +180,5 @@ struct Provision: AsyncParsableCommand {
             let shard = ProvisioningRequest.Shard(number: number, count: count)
         else { throw ValidationError("\u{201C}\(text)\u{201D} is no part such as 2/5") }
         return shard
-    }
-
-    struct Document: Encodable {
-        struct Identity: Encodable {
-            let label: String
-            let type: String
-            let serial: String
-            let notBefore: Date
-
-            init(_ identity: IdentitySummary) {
-                label = identity.label
-                type = identity.type(.keySharing2025).rawValue
-                serial = identity.serialNumber
-                notBefore = identity.notBefore
-            }
-        }
-
-        /// The first thousand.
-        let identities: [Identity]
-        let made: Int
-        let alreadyThere: Int
-        let scenario: String?
-        /// How the provider serves from now on, as far as the scenario says.
-        let service: ServiceBehaviour?
     }
 }

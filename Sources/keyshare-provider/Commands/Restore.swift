@@ -44,31 +44,22 @@ struct Restore: ParsableCommand {
                 result = try ProviderStore(device).restore(from: file, keyPath: keyFile, replacing: force)
             } catch let error as KeychainError where error.code == .invalidKeychain && force {
                 let lock = try device.useAlone()
-                defer { withExtendedLifetime(lock) {} }
+                defer { lock.release() }
                 let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile)
                 (result, recovery) = (recovered.restoration, recovered)
             }
         } catch let error as UnsoundBackup {
-            for problem in error.problems {
-                Console.standardError("\(problem.label.map { "\($0): " } ?? "")\(problem.reason)")
-            }
+            Console.problems(error.problems)
             throw CommandFailure(
                 .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",
                 hint: "nothing was replaced")
         }
         let failure = result.left == 0 ? nil : Self.incomplete(result)
-        if output.json {
-            try output.console.document(
-                Document(
-                    restored: result.restored, left: result.left, keptIn: recovery?.folder,
-                    error: failure.map(FailureDocument.Body.init)))
-        } else {
+        let document = RestorationDocument(
+            restored: result.restored, left: result.left, keptIn: recovery?.folder)
+        try output.console.present(document, failure: failure) {
             if let recovery { output.console.note(recovery.words) }
             output.console.note("restored \(counted(result.restored, "item", "items"))")
-        }
-        if let failure {
-            Console.failure(failure, of: CommandMain.programName)
-            throw ReportedFailure(failure)
         }
     }
 
@@ -78,17 +69,10 @@ struct Restore: ParsableCommand {
             "\(counted(result.left, "item", "items")) of the backup stayed behind: for another device alone",
             hint: "keyshare-provider merge brings identities from one device to another")
     }
-
-    private struct Document: Encodable {
-        let restored: Int
-        let left: Int
-        let keptIn: String?
-        let error: FailureDocument.Body?
-    }
 }
 
 extension KeychainRecovery {
-    /// What became of the damaged keychain, in a line.
+    /// What became of the damaged keychain, as a line for the user.
     var words: String {
         "the keychain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps came along"
     }

@@ -88,8 +88,8 @@ struct Serve: AsyncParsableCommand {
         let store = try ProviderStore(device)
         let problems = try store.quickCheck()
         guard problems.isEmpty else {
-            for problem in problems { Console.standardError(problem.reason) }
-            throw Check.failure(problems)
+            Console.problems(problems)
+            throw CommandFailure(damage: problems)
         }
         let clock = clock
         let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
@@ -168,8 +168,7 @@ struct Serve: AsyncParsableCommand {
             // to whoever waited for that all is as it was.
             store.tellOfChange()
             if console.isJSON {
-                try console.document(
-                    ["listening": path].merging(pki.map { ["pki": $0] } ?? [:]) { $1 }, onOneLine: true)
+                try console.document(ListeningDocument(listening: path, pki: pki), onOneLine: true)
             }
             if let pki { console.note("the test PKI answers at \(pki)") }
             console.note("listening on \(path)")

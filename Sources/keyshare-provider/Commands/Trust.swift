@@ -39,24 +39,10 @@ struct Trust: ParsableCommand {
         if crl {
             try destination.write(
                 Array(try store.revocationLists(at: clock.now).map(\.pem).joined().utf8), console)
-        } else if output.json {
-            try console.document(
-                Document(
-                    certificates: certificates.map {
-                        .init(subject: "\($0.subject)", label: $0.label, pem: $0.pem)
-                    }))
         } else {
-            try destination.write(Array(certificates.map(\.pem).joined().utf8), console)
+            try console.present(AuthoritiesDocument(certificates)) {
+                try destination.write(Array(certificates.map(\.pem).joined().utf8), console)
+            }
         }
-    }
-
-    private struct Document: Encodable {
-        struct Certificate: Encodable {
-            let subject: String
-            let label: String
-            let pem: String
-        }
-
-        let certificates: [Certificate]
     }
 }

@@ -43,29 +43,13 @@ struct ScenarioOptions: ParsableArguments {
     ///
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     static func list(_ console: Console) throws {
-        if console.isJSON {
-            let scenarios = Scenario.builtIn.map {
-                Document.Entry(
-                    name: $0.name, description: $0.description, service: $0.service, outcome: $0.outcome)
-            }
-            return try console.document(Document(scenarios: scenarios))
+        try console.present(ScenariosDocument(Scenario.builtIn)) {
+            var table = Table("SCENARIO", "WHAT IT IS")
+            for scenario in Scenario.builtIn { table.append(scenario.name, scenario.description) }
+            try console.lines(table.text)
         }
-        var table = Table("SCENARIO", "WHAT IT IS")
-        for scenario in Scenario.builtIn { table.append(scenario.name, scenario.description) }
-        try console.lines(table.text)
     }
 
-    /// In octets; a thousand persons by name fit.
+    /// The size of the largest file of a scenario, in bytes; a thousand persons by name fit.
     private static let largest = 1 << 20
-
-    private struct Document: Encodable {
-        struct Entry: Encodable {
-            let name: String
-            let description: String
-            let service: ServiceBehaviour
-            let outcome: Scenario.Outcome?
-        }
-
-        let scenarios: [Entry]
-    }
 }

@@ -1,0 +1,61 @@
+internal import CertificateReading
+internal import KeySharing
+internal import OpenSSL
+
+/// The JSON document of `classify`.
+package struct ClassificationDocument: Codable, Sendable {
+    /// A point on which mechanisms differ, or on which integrators are known to trip.
+    package struct Warning: Codable, Sendable {
+        /// The stable name of the warning.
+        package let code: String
+        /// The warning as a sentence.
+        package let message: String
+    }
+
+    /// One certificate of one file.
+    package struct Row: Codable, Sendable {
+        /// The file as it was named on the command line.
+        package let file: String
+        /// The label of the certificate.
+        package let label: String
+        /// The subject of the certificate.
+        package let subject: String
+        /// The serial number in hexadecimal digits.
+        package let serial: String
+        /// The credential type under the rules of 2025.
+        package let type: String
+        /// The name of the 2025 rule that decided.
+        package let rule: String
+        /// The 2025 rule as a sentence.
+        package let because: String
+        /// The credential type under the legacy rules.
+        package let legacyType: String
+        /// The name of the legacy rule that decided.
+        package let legacyRule: String
+        /// The legacy rule as a sentence.
+        package let legacyBecause: String
+        /// What the rules looked at, in a line.
+        package let facts: String
+        /// The warnings about the certificate.
+        package let warnings: [Warning]
+
+        init(_ file: String, _ certificate: Certificate) {
+            let report = ClassificationReport(CertificateFacts(certificate))
+            self.file = file
+            label = certificate.label
+            subject = "\(certificate.subject)"
+            serial = certificate.serialHex
+            type = report.keySharing2025.type.rawValue
+            rule = report.keySharing2025.rule.rawValue
+            because = report.keySharing2025.rule.sentence
+            legacyType = report.legacy.type.rawValue
+            legacyRule = report.legacy.rule.rawValue
+            legacyBecause = report.legacy.rule.sentence
+            facts = report.facts.summary
+            warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.sentence) }
+        }
+    }
+
+    /// The certificates of all files, in the order of the files.
+    package let certificates: [Row]
+}

@@ -1,0 +1,40 @@
+package import Foundation
+package import KeyShareConsumer
+internal import KeySharing
+internal import OpenSSL
+
+/// The JSON document of the consumer's `list`.
+package struct HeldIdentitiesDocument: Codable, Sendable {
+    /// One identity of the consumer's keychain.
+    package struct Identity: Codable, Sendable {
+        /// The label of the identity.
+        package let label: String
+        /// The credential type under the rules of 2025.
+        package let type: String
+        /// The serial number in hexadecimal digits.
+        package let serial: String
+        /// The subject of the certificate.
+        package let subject: String
+        /// When the certificate begins to be valid.
+        package let notBefore: Date
+        /// When the certificate ceases to be valid.
+        package let notAfter: Date
+
+        init(_ identity: HeldIdentity) {
+            label = identity.summary.label
+            type = identity.summary.type(.keySharing2025).rawValue
+            serial = identity.summary.serialNumber
+            subject = "\(identity.certificate.subject)"
+            notBefore = identity.certificate.notBefore
+            notAfter = identity.certificate.notAfter
+        }
+    }
+
+    /// The identities in the order of lists.
+    package let identities: [Identity]
+
+    /// Describes the identities of a keychain.
+    package init(_ identities: [HeldIdentity]) {
+        self.identities = identities.map(Identity.init)
+    }
+}

@@ -1,0 +1,102 @@
+package import KeyShareConsumer
+internal import DeviceSimulation
+internal import KeySharing
+package import OpenSSL
+
+/// The JSON document of `show`: the attributes that a keychain shows of an identity and its key (Apple's
+/// `kSecAttr…` constants, under names without that prefix).
+package struct HeldIdentityDocument: Codable, Sendable {
+    /// The certificate of the identity.
+    package let certificate: CertificateDocument
+    /// When the key can be used (`kSecAttrAccessible`).
+    package let accessible: String
+    /// The keychain group that holds the identity.
+    package let accessGroup: String
+    /// The kind and version of the certificate.
+    package let certificateType: String
+    /// The encoding of the certificate.
+    package let certificateEncoding: String
+    /// The label of the identity.
+    package let label: String
+    /// The serial number in hexadecimal digits.
+    package let serialNumber: String
+    /// The subject key identifier (RFC 5280, 4.2.1.2) in hexadecimal digits; nil without the extension.
+    package let subjectKeyID: String?
+    /// The hash of the public key in hexadecimal digits.
+    package let publicKeyHash: String
+    /// The class of the key: `private`.
+    package let keyClass: String
+    /// The name by which the keychain finds the key: the hash of the public key.
+    package let applicationLabel: String
+    /// Whether the keychain keeps the key.
+    package let isPermanent: Bool
+    /// The kind of the key, such as `RSA`.
+    package let keyType: String
+    /// The length of the key in bits.
+    package let keySizeInBits: Int
+    /// The length of the key in bits, as far as it adds to the strength.
+    package let effectiveKeySize: Int
+    /// Whether the key may encrypt.
+    package let canEncrypt: Bool
+    /// Whether the key may decrypt.
+    package let canDecrypt: Bool
+    /// Whether other keys may be derived with the key.
+    package let canDerive: Bool
+    /// Whether the key may sign.
+    package let canSign: Bool
+    /// Whether the key may verify signatures.
+    package let canVerify: Bool
+    /// Whether the key may wrap other keys.
+    package let canWrap: Bool
+    /// Whether the key may unwrap other keys.
+    package let canUnwrap: Bool
+
+    /// Describes an identity of the consumer's keychain and its private key.
+    package init(_ identity: HeldIdentity, _ key: PrivateKey) {
+        let publicKey = identity.certificate.publicKey
+        let capabilities = identity.certificate.capabilities(of: .private)
+        certificate = CertificateDocument(identity.certificate)
+        accessible = identity.accessibility.name
+        accessGroup = identity.accessGroup
+        certificateType = "X.509 version \(identity.certificate.version)"
+        certificateEncoding = "DER"
+        label = identity.summary.label
+        serialNumber = identity.summary.serialNumber
+        subjectKeyID = identity.certificate.subjectKeyIdentifier?.upperHex
+        publicKeyHash = publicKey.keyIdentifier.upperHex
+        keyClass = "private"
+        // The keychain finds the key of a certificate by the hash of the public key.
+        applicationLabel = publicKey.keyIdentifier.upperHex
+        isPermanent = true
+        keyType = key.type.name
+        keySizeInBits = key.bits
+        effectiveKeySize = publicKey.effectiveBits
+        canEncrypt = capabilities.canEncrypt
+        canDecrypt = capabilities.canDecrypt
+        canDerive = capabilities.canDerive
+        canSign = capabilities.canSign
+        canVerify = capabilities.canVerify
+        canWrap = capabilities.canWrap
+        canUnwrap = capabilities.canUnwrap
+    }
+
+    /// The names of the fields with their values, for text; those of the certificate are left out.
+    package var fields: [(name: String, value: String)] {
+        func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
+        return [
+            (name: "accessible", value: accessible), (name: "access group", value: accessGroup),
+            (name: "certificate type", value: certificateType),
+            (name: "certificate encoding", value: certificateEncoding),
+            (name: "subject key ID", value: subjectKeyID ?? "none"),
+            (name: "public key hash", value: publicKeyHash),
+            (name: "key class", value: keyClass), (name: "application label", value: applicationLabel),
+            (name: "permanent", value: word(isPermanent)), (name: "key type", value: keyType),
+            (name: "key size", value: "\(keySizeInBits) bits"),
+            (name: "effective key size", value: "\(effectiveKeySize) bits"),
+            (name: "can encrypt", value: word(canEncrypt)), (name: "can decrypt", value: word(canDecrypt)),
+            (name: "can derive", value: word(canDerive)), (name: "can sign", value: word(canSign)),
+            (name: "can verify", value: word(canVerify)), (name: "can wrap", value: word(canWrap)),
+            (name: "can unwrap", value: word(canUnwrap)),
+        ]
+    }
+}
