@@ -135,9 +135,6 @@ let package = Package(
                 "PrivateFiles", "SecretMemory",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
         // The commands.
@@ -182,7 +179,9 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "COpenSSL", "DeviceSimulation", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory",
+                "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareWire",
+                "KeySharing", "OpenSSL", "SecretMemory",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ], path: "Tests/TestSupport"),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"]),
@@ -273,8 +272,8 @@ let package = Package(
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [
-                "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing", "LoopbackHTTP", "OpenSSL",
-                "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
+                "CommandSupport", "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),

@@ -103,12 +103,40 @@ extension PasteboardError: CommandReportable {
 }
 
 extension SharingChannelError: CommandReportable {
+    /// What to do about the failure; nil where nothing can be advised.
+    package var hint: String? {
+        switch code {
+        case .missingEntitlement: missingGroup.map(\.hint) ?? hintOfCause
+        case .locked: hintOfCause ?? "unlock the device"
+        case .alreadyUsed, .notRunning: "send the credential again"
+        case .notPaired: "pair the two apps first"
+        case .noChannel, .failed: hintOfCause
+        case .denied, .expired, .overwritten, .notPermitted, .damaged: nil
+        }
+    }
+
+    private var hintOfCause: String? { (cause as? any CommandReportable)?.commandFailure.hint }
+
     package var commandFailure: CommandFailure {
         guard code == .failed else {
             return CommandFailure(.refused, code: code.rawValue, reason, hint: hint)
         }
         if let cause = cause as? any CommandReportable { return cause.commandFailure }
         return CommandFailure(.inputOutput, reason, hint: hint)
+    }
+}
+
+extension MissingGroup {
+    /// What to change in the apps so that they have a common group.
+    fileprivate var hint: String {
+        guard isOneTeam else { return "apps of two teams can share none; take a channel without a group" }
+        let hints = unusable.lazy.compactMap { app, group in
+            switch kind {
+            case .keychain: app.hint(missingAccessGroup: group)
+            case .application: app.hint(missingApplicationGroup: group)
+            }
+        }
+        return hints.first ?? "give both apps the same \(kind) group"
     }
 }
 

@@ -1,17 +1,17 @@
 package import LocalSockets
 internal import NIOCore
 
-/// Where a server listens that only this machine reaches: 127.0.0.1 or [::1], and a port.
+/// An address that only this machine reaches: 127.0.0.1 or ::1 (RFC 6890, 2.2), and a port.
 package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
-    /// `127.0.0.1` or `::1`.
+    /// The address, `127.0.0.1` or `::1`.
     package let host: String
-    /// 0 has the system choose one.
+    /// The port. A server on port 0 gets one from the system.
     package let port: Int
 
-    /// Reads `127.0.0.1:PORT` or `[::1]:PORT`.
+    /// Makes an address from `127.0.0.1:PORT` or `[::1]:PORT`.
     ///
-    /// - Throws: `SocketError` with `notLoopback` for anything else: names are not looked up, since what they
-    ///   stand for may change.
+    /// - Throws: `SocketError` `notLoopback` for any other text. Names such as `localhost` are refused, because what
+    ///   they resolve to may change.
     package init(_ text: String) throws(SocketError) {
         let hosts = ["127.0.0.1:": "127.0.0.1", "[::1]:": "::1"]
         guard let (prefix, host) = hosts.first(where: { text.hasPrefix($0.key) }),
@@ -31,9 +31,9 @@ package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The same with another port.
+    /// Returns this host with another port.
     func with(port: Int) -> LoopbackAddress { LoopbackAddress(host: host, port: port) }
 
-    /// As in a URL.
+    /// The address as a URL has it, such as `[::1]:8080`.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -5,76 +5,84 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import ServiceLifecycle
 
-/// A small HTTP server that only this machine reaches, until it is closed or nobody holds it any more; in a
-/// service group, until that ends.
+/// A small HTTP server that only this machine reaches.
 ///
-/// It answers one request a connection. Whoever is on this machine may ask, other users included, so what not
-/// everybody may know must be answered only to who brings proof. A peer gets so many bytes and so much time;
-/// when there is no room, the oldest connection goes and the newcomer is served.
+/// It answers one request on each connection, from the end of its initialiser until it is closed, or released, or the
+/// service group that runs it ends. Any local user can connect: handlers must authenticate a request before they answer
+/// with anything private. A peer gets limited bytes and limited time; when there are too many connections, the oldest
+/// is closed for the new one.
+///
+/// ```swift
+/// let server = try await LoopbackServer(LoopbackAddress("127.0.0.1:0"), logger: logger) { request in
+///     .text(200, "you asked for \(request.path)")
+/// }
+/// ```
 package final class LoopbackServer: Service {
-    /// What peers are granted.
+    /// The limits for peers.
     package struct Limits: Sendable {
-        /// Connections at a time.
+        /// The number of connections at a time.
         package var connections = 64
-        /// Bytes of a whole request: its line, its headers and its body.
+        /// The number of bytes of a whole request: its line, its headers and its body.
         package var requestBytes = 16_384
-        /// From the accept to the last byte of the answer.
+        /// The time from the accept to the last byte of the response.
         package var time: Duration = .seconds(10)
 
+        /// Makes the limits for everyday use.
         package init() {}
     }
 
-    /// How queries are answered.
-    enum Answering: Sendable {
-        case atOnce(@Sendable (HTTPRequest) -> HTTPResponse)
-        case later(@Sendable (HTTPRequest) async -> HTTPResponse)
+    /// The function that answers requests, and where it runs.
+    enum Responder: Sendable {
+        case onEventLoop(@Sendable (HTTPRequest) -> HTTPResponse)
+        case task(@Sendable (HTTPRequest) async -> HTTPResponse)
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// The address that the server listens on, with the port that the system chose.
     package let address: LoopbackAddress
     private let channel: any Channel
     private let logger: Logger
 
-    /// Listens from the moment this returns, and answers as well.
+    /// Makes a server whose `answer` runs as a task, several at once. It listens and answers once this returns.
     ///
-    /// - Parameter answer: gives the answer to a query; called off the event loop, for many at a time.
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
         answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
     ) async throws(SocketError) {
-        try await self.init(address, limits: limits, logger: logger, answering: .later(answer))
+        try await self.init(address, limits: limits, logger: logger, responder: .task(answer))
     }
 
-    /// The same with answers that are given on the event loop: they must not block, and come even where every
-    /// thread for tasks is taken.
+    /// Makes a server whose `answerAtOnce` runs on the event loop, where it must not block. Requests are answered even
+    /// while every thread for tasks is busy. The server listens and answers once this returns.
+    ///
+    /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
         answerAtOnce: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) async throws(SocketError) {
-        try await self.init(address, limits: limits, logger: logger, answering: .atOnce(answerAtOnce))
+        try await self.init(address, limits: limits, logger: logger, responder: .onEventLoop(answerAtOnce))
     }
 
     private init(
-        _ address: LoopbackAddress, limits: Limits, logger: Logger, answering: Answering
+        _ address: LoopbackAddress, limits: Limits, logger: Logger, responder: Responder
     ) async throws(SocketError) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         do {
-            let guests = try await loop.submit {
-                NIOLoopBound(LoopbackGuests(limit: limits.connections), eventLoop: loop)
+            let limiter = try await loop.submit {
+                NIOLoopBound(ConnectionLimiter(limit: limits.connections), eventLoop: loop)
             }.get()
             channel = try await ServerBootstrap(group: loop)
                 .serverChannelOption(.backlog, value: 256)
-                // Otherwise a port stays taken for a minute after it was used.
+                // Without it, a port cannot be used for a minute after its last connection (socket(7)).
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        guests.value.arrive(channel)
+                        limiter.value.admit(channel)
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(ByteCeiling(limit: limits.requestBytes))
+                        try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
                         try pipeline.configureHTTPServerPipeline(
                             withPipeliningAssistance: false, withErrorHandling: true)
-                        try pipeline.addHandler(LoopbackHandler(limits: limits, answering: answering))
+                        try pipeline.addHandler(RequestHandler(limits: limits, responder: responder))
                     }
                 }
                 .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -94,15 +102,16 @@ package final class LoopbackServer: Service {
         channel.close(promise: nil)
     }
 
-    /// Accepts nobody new from the moment this returns, and has `run()` return; silent where it is closed
-    /// already. Who is connected by now is still answered.
+    /// Stops accepting connections before it returns, and makes `run()` return. Connections that are open are still
+    /// answered. A second call has no effect.
     package func close() async {
         try? await channel.close()
     }
 
-    /// Returns at the graceful shutdown, the cancellation of the task or `close()`, with nobody new accepted.
+    /// Waits until the service group shuts down gracefully, the task is cancelled, or the server is closed. The server
+    /// accepts no new connection when this returns.
     ///
-    /// - Throws: what the listening socket meets.
+    /// - Throws: The errors of NIO where the listening socket fails.
     package func run() async throws {
         logger.info("listening", metadata: ["address": "\(address)"])
         try await withTaskCancellationOrGracefulShutdownHandler {
@@ -113,8 +122,8 @@ package final class LoopbackServer: Service {
     }
 }
 
-/// The connections there are, oldest first. Used on one event loop.
-private final class LoopbackGuests {
+/// The open connections of a server, the oldest first. It is used on one event loop only.
+private final class ConnectionLimiter {
     private let limit: Int
     private var channels: [any Channel] = []
 
@@ -122,31 +131,32 @@ private final class LoopbackGuests {
         self.limit = max(limit, 1)
     }
 
-    /// Lets a connection in, and the oldest one go where there is no room.
-    func arrive(_ channel: any Channel) {
+    /// Counts a new connection, and closes the oldest one where there are too many.
+    func admit(_ channel: any Channel) {
         if channels.count >= limit { channels.removeFirst().close(promise: nil) }
         channels.append(channel)
-        let guests = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        let limiter = NIOLoopBound(self, eventLoop: channel.eventLoop)
         channel.closeFuture.assumeIsolated().whenComplete { _ in
-            guests.value.channels.removeAll { $0 === channel }
+            limiter.value.channels.removeAll { $0 === channel }
         }
     }
 }
 
-/// Closes a connection that sends more than a request may have.
-private final class ByteCeiling: ChannelInboundHandler {
+/// The channel handler that closes a connection whose request has too many bytes.
+private final class RequestSizeLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private var left: Int
+    /// The number of bytes that the request may still have.
+    private var remaining: Int
 
     init(limit: Int) {
-        left = limit
+        remaining = limit
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        left -= unwrapInboundIn(data).readableBytes
-        if left >= 0 {
+        remaining -= unwrapInboundIn(data).readableBytes
+        if remaining >= 0 {
             context.fireChannelRead(data)
         } else {
             context.close(promise: nil)

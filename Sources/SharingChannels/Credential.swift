@@ -1,17 +1,16 @@
-package import SecretMemory
 package import Foundation
-internal import OpenSSL
+package import SecretMemory
 
-/// What goes from app to app: opaque bytes with an account's name and an end.
+/// What an app hands to another: opaque bytes with an account's name and an expiry date.
 package struct Credential: Sendable, Equatable {
-    /// Whose it is.
+    /// The name of the account that the secret belongs to. It is no secret.
     package var account: String
-    /// The bytes that count.
+    /// The bytes to hand over, such as a token or a key.
     package var secret: SecretBytes
-    /// From when on it is of no use.
+    /// The time from which the credential is of no use.
     package var expires: Date
 
-    /// A credential with the given parts.
+    /// Makes a credential from its parts.
     package init(account: String, secret: SecretBytes, expires: Date) {
         self.account = account
         self.secret = secret
@@ -24,7 +23,8 @@ extension Credential {
     static let secretField = "secret"
     private static let expiresField = "expires"
 
-    /// The same as named secrets. The date as `Date` counts it: any other start would round it.
+    /// The credential as named fields, for stores that take them. The date is written in seconds since 2001, the unit
+    /// of `Date`: in any other unit it would be rounded.
     var fields: [String: SecretBytes] {
         [
             Self.accountField: SecretBytes(utf8: account), Self.secretField: secret,
@@ -32,27 +32,44 @@ extension Credential {
         ]
     }
 
-    /// The same as one run of bytes.
+    /// The credential as bytes, for channels that carry bytes.
     package var encoded: SecretBytes { SecretFields.encode(fields) }
 
-    /// What `fields` gave; nil for anything else.
+    /// Reads a credential from the fields of `fields`; nil for other fields.
     init?(_ fields: [String: SecretBytes]) {
-        guard let account = fields[Self.accountField]?.text, let secret = fields[Self.secretField],
-            let seconds = fields[Self.expiresField]?.text.flatMap(Double.init), seconds.isFinite
+        guard let account = fields[Self.accountField].flatMap({ String(nonSecret: $0) }),
+            let secret = fields[Self.secretField],
+            let seconds = fields[Self.expiresField].flatMap({ String(nonSecret: $0) }).flatMap(Double.init),
+            seconds.isFinite
         else { return nil }
         self.init(account: account, secret: secret, expires: Date(timeIntervalSinceReferenceDate: seconds))
     }
 
-    /// What `encoded` gave; nil for anything else.
-    init?(encoded: SecretBytes) {
-        guard let fields = SecretFields.decode(encoded) else { return nil }
-        self.init(fields)
+    /// Reads a credential from the bytes of `encoded`, and checks that it has not expired at `now`.
+    ///
+    /// - Throws: `SharingChannelError`: `damaged` for other bytes, `expired`.
+    init(_ encoded: SecretBytes, at now: Date) throws(SharingChannelError) {
+        guard let credential = SecretFields.decode(encoded).flatMap({ Credential($0) }) else {
+            throw SharingChannelError(.damaged, "what is on the channel is no credential")
+        }
+        guard now < credential.expires else { throw SharingChannelError.expired }
+        self = credential
     }
 }
 
-extension SecretBytes {
-    /// The same as text, where it is no secret.
-    package var text: String? {
-        unsafe withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
+extension SharingChannelError {
+    /// The error for a credential whose time is over.
+    static var expired: SharingChannelError {
+        SharingChannelError(.expired, "the credential's time is over")
+    }
+}
+
+extension String {
+    /// Reads bytes as UTF-8 that stand beside a secret and are none, such as the name of an account; nil for other
+    /// bytes. Never use it for a secret: a `String` is copied freely and cannot be wiped.
+    init?(nonSecret bytes: SecretBytes) {
+        guard let text = unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) })
+        else { return nil }
+        self = text
     }
 }

@@ -19,7 +19,7 @@ enum Effort {
 
 extension ChannelFactory {
     /// The channels on which what is sent lies in files only.
-    static let ofFiles: [ChannelFactory] = [.keychain, .group, .database, .file]
+    static let ofFiles: [ChannelFactory] = [.keychain, .appGroup, .database, .file]
 }
 
 extension NewIdentity {

@@ -5,12 +5,12 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What every channel does")
+@Suite("The promises of every channel")
 struct ChannelConformanceTests {
     private let scratch: ScratchFolder
     private let device: Device
     private let ends: ChannelEndpoints
-    /// Not a whole second: the end of a credential must come through to the last bit.
+    /// A time between two seconds, because the expiry of a credential must come through to the last bit.
     private let now = Date(timeIntervalSince1970: 1_800_000_000.123456)
 
     init() throws {
@@ -31,10 +31,10 @@ struct ChannelConformanceTests {
     }
 
     @Test(
-        "What is sent is received whole, as often as asked for, or once on a channel for one look",
+        "A credential is received whole, any number of times, or once on a one-time channel",
         arguments: channels)
-    func handOver(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    func handOver(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             #expect(try await received(channel) == nil)
             for _ in 0..<2 {
                 let sent = credential("one")
@@ -51,9 +51,9 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("Secrets of any bytes come through", arguments: channels)
-    func bytes(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("A secret of any bytes comes through", arguments: channels)
+    func bytes(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             for secret in [[], [0], [UInt8](0...255), [UInt8](repeating: 0xFF, count: 100_000)] as [[UInt8]] {
                 let sent = Credential(account: "", secret: SecretBytes(secret), expires: now + 30)
                 try await channel.send(sent, now: now)
@@ -62,9 +62,9 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("A new value takes the old one's place, and reaches who observes", arguments: channels)
-    func rotation(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("A new credential replaces the old one, and observers are told", arguments: channels)
+    func rotation(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             var observer = try Notifications(device: device).observe(ChannelEndpoints.notification)
                 .makeAsyncIterator()
             for text in ["one", "two", "three"] {
@@ -75,9 +75,9 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("On log-out it is taken away, and taking nothing away is no error", arguments: channels)
-    func remove(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("A credential can be removed, and removing nothing is no error", arguments: channels)
+    func remove(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             try await channel.remove()
             try await channel.send(credential("one"), now: now)
             try await channel.remove()
@@ -89,12 +89,12 @@ struct ChannelConformanceTests {
     }
 
     @Test(
-        "On log-out it is taken away in each state of the device", arguments: channels, DeviceState.all)
-    func removeInState(candidate: ChannelFactory, state: DeviceState) async throws {
-        try await candidate.use(between: ends) { channel in
+        "A credential can be removed in each state of the device", arguments: channels, DeviceState.all)
+    func removeInState(factory: ChannelFactory, state: DeviceState) async throws {
+        try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
             try device.enter(state)
-            // As after a restart nothing runs for the channel, and what it keeps in memory is not what is removed.
+            // Nothing runs for a channel after a restart, so that only data on disk is left to remove.
             if state.lock == .beforeFirstUnlock { await channel.stop() }
             try await channel.remove()
             try device.unlock()
@@ -102,9 +102,9 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("What is expired is not handed out", arguments: channels)
-    func expired(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("An expired credential is not handed out", arguments: channels)
+    func expired(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             let sent = credential("one", lasting: 10)
             try await channel.send(sent, now: now)
             #expect(try await received(channel, after: 9) == sent)
@@ -115,39 +115,41 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("An app of another team gets nothing unless the user agrees", arguments: channels)
-    func attacker(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("An app of another team gets a credential only if the user agrees", arguments: channels)
+    func attacker(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
-            let report = try await trial(candidate)
+            let report = try await trial(factory)
             #expect((try? await received(channel, by: ChannelExperiment.attacker, consent: false)) == nil)
             let found = try? await received(channel, by: ChannelExperiment.attacker)
             #expect(found == (report.attack == .withConsent ? credential("one") : nil))
-            #expect(["url-pasteboard", "key-sharing-2025"].contains(candidate.name) == (found != nil))
+            #expect(["url-pasteboard", "key-sharing-2025"].contains(factory.name) == (found != nil))
             #expect(report.attack != .succeeded)
             #expect(try await received(channel) == credential("one"))
         }
     }
 
-    private func trial(_ candidate: ChannelFactory) async throws -> ChannelReport {
+    private func trial(_ factory: ChannelFactory) async throws -> ChannelReport {
         try await ChannelExperiment(sender: Pair.sender, receiver: Pair.receiver, state: .new)
-            .run(candidate, folder: scratch.path("trial"), now: now)
+            .run(factory, folder: scratch.path("trial"), now: now)
     }
 
-    @Test("No secret is found in any file of the device", arguments: channels)
-    func noPlainFile(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("A credential stands in no file of the device in plain bytes", arguments: channels)
+    func noPlainFile(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
             let words = ["canary", "127.0.0.1"].map { SecretBytes(utf8: $0) }
-            for word in words { #expect(try !ChannelExperiment.isFound(word, in: device.folder)) }
+            for word in words { #expect(!ChannelExperiment.isFound(word, in: device.folder)) }
             _ = try await received(channel)
-            for word in words { #expect(try !ChannelExperiment.isFound(word, in: device.folder)) }
+            for word in words { #expect(!ChannelExperiment.isFound(word, in: device.folder)) }
             try Data("a canary".utf8).write(to: URL(fileURLWithPath: device.folder + "/public.txt"))
-            #expect(try ChannelExperiment.isFound(words[0], in: device.folder))
+            #expect(ChannelExperiment.isFound(words[0], in: device.folder))
         }
     }
 
-    @Test("Another process receives what was sent", arguments: channels.indices.dropLast())
+    @Test(
+        "A credential is received in another process than the sender's",
+        arguments: channels.indices.dropLast())
     func acrossProcesses(index: Int) async throws {
         try await channels[index].use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
@@ -155,7 +157,7 @@ struct ChannelConformanceTests {
             await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
                 let ends = ChannelEndpoints(
                     device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-                // Not prepared: the two would be paired anew.
+                // The channel is not prepared here, because that would pair the apps again.
                 let channel = try channels[index].make(ends)
                 let found = try await channel.receive(
                     by: Pair.receiver, now: Date(timeIntervalSince1970: 1_800_000_000), consent: { _ in true }
@@ -166,9 +168,9 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("Several at once each get all or nothing", arguments: channels)
-    func concurrent(candidate: ChannelFactory) async throws {
-        try await candidate.use(between: ends) { channel in
+    @Test("Of several receivers at once, each gets a whole credential or none", arguments: channels)
+    func concurrent(factory: ChannelFactory) async throws {
+        try await factory.use(between: ends) { channel in
             try await channel.send(credential("0"), now: now)
             let (ends, now) = (ends, now)
             try await withThrowingTaskGroup { group in
@@ -183,7 +185,7 @@ struct ChannelConformanceTests {
                             let isFirst = found?.account == "ü 0"
                             #expect(found?.secret.count == (isFirst ? 8 : 5_000))
                         } catch {
-                            // Somebody else had it, or its place was taken in between.
+                            // Another task received it, or replaced it in between.
                             #expect([.alreadyUsed, .denied, .overwritten].contains(error.code), "\(error)")
                         }
                     }

@@ -3,19 +3,19 @@ import DeviceSimulation
 import TestSupport
 import Testing
 
-/// Every channel must do the same; the manager over all of them is one more.
+/// Every channel that there is, and the fallback over all of them as one more.
 let channels: [ChannelFactory] = {
     let single = ChannelFactory.all(runtimeDirectory: nil)
-    let manager = ChannelFactory(
-        "manager", prepare: { ends in for channel in single { try channel.prepare(ends) } },
+    let fallback = ChannelFactory(
+        "fallback", prepare: { ends in for channel in single { try channel.prepare(ends) } },
         make: { ends in FallbackChannel(try single.map { try $0.make(ends) }) })
-    return single + [manager]
+    return single + [fallback]
 }()
 
 extension ChannelFactory: CustomTestStringConvertible {
     package var testDescription: String { name }
 
-    /// Gives `body` the channel between `ends`, and ends what runs for it.
+    /// Prepares and makes the channel between `ends` for `body`, and ends what runs for it afterwards.
     func use(between ends: ChannelEndpoints, _ body: (any SharingChannel) async throws -> Void) async throws {
         try prepare(ends)
         let channel = try make(ends)

@@ -28,7 +28,7 @@ struct KeySharingChannelTests {
     }
 
     @Test(
-        "is a provider's socket with one item, which opens under the service's password only once it is picked"
+        "The channel is a provider with one item, whose password is given only once it is picked"
     )
     func item() async throws {
         try await channel.send(credential, now: now)
@@ -52,7 +52,7 @@ struct KeySharingChannelTests {
         await channel.stop()
     }
 
-    @Test("asks the user which item for whom, and takes a refusal and a failure to ask for no")
+    @Test("The user is asked which item for whom, and a failure to ask counts as a refusal")
     func consent() async throws {
         struct Failure: Error {}
         try await channel.send(credential, now: now)
@@ -71,13 +71,13 @@ struct KeySharingChannelTests {
         await channel.stop()
     }
 
-    @Test("starts the sender's extension when it is asked for, and is closed before the first unlock")
+    @Test("The sender's extension starts on demand, and gives nothing before the first unlock")
     func extensionOnDemand() async throws {
         func look() async throws(SharingChannelError) -> Credential? {
             try await channel.receive(by: Pair.receiver, now: now) { _ in true }
         }
         try await channel.send(credential, now: now)
-        // Not restarted: an extension that goes on shows its item, and gives nothing of it.
+        // The extension goes on through the restart: it lists its item and gives nothing of it.
         try ends.device.restart()
         await #expect(throws: SharingChannelError(.locked, "")) { try await look() }
         await channel.stop()
@@ -91,7 +91,7 @@ struct KeySharingChannelTests {
     }
 
     @Test(
-        "takes the runtime folder's socket where the device's path is too long, and says so where there is none"
+        "A device whose path is too long has its socket in the runtime folder, or none"
     )
     func longPath() async throws {
         let folder = scratch.path(String(repeating: "x", count: 100))

@@ -10,8 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What somebody sees who finds the port, and speaks to it without this package.
-@Suite("The port of the loopback channel")
+@Suite("The port of the loopback channel, as a stranger sees it")
 struct LoopbackTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -29,7 +28,7 @@ struct LoopbackTests {
         }
     }
 
-    /// Stands still unless it is put forward.
+    /// A clock that stands still unless a test puts it forward.
     private final class TestClock: Sendable {
         let instant = Mutex(ContinuousClock.now)
     }
@@ -38,7 +37,7 @@ struct LoopbackTests {
         Credential(account: "a", secret: SecretBytes(utf8: text), expires: now + 30)
     }
 
-    /// The port of the URL that the receiver was opened by.
+    /// The port in the URL by which the receiver was opened.
     private func port() throws -> Int {
         let url = try #require(try device.openedURL(by: Pair.receiver))
         let text = unsafe url.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
@@ -46,7 +45,7 @@ struct LoopbackTests {
         return try #require(Int(match.1))
     }
 
-    /// The status line that a request gets.
+    /// The status line of the response to a request.
     private func status(_ request: String, host: String = "127.0.0.1") async throws -> String {
         String(try await reply(request, host: host).prefix { $0 != "\r\n" })
     }
@@ -70,7 +69,7 @@ struct LoopbackTests {
         "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(headers)\r\n"
     }
 
-    @Test("gives nothing without the token, or with another, and the token stays good meanwhile")
+    @Test("A request without the right token gets nothing, and the token stays good")
     func refusals() async throws {
         try await channel.send(credential("one"), now: now)
         let token = String(repeating: "0", count: 64)
@@ -88,7 +87,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("takes a token once, and an earlier one not at all")
+    @Test("A token is good for one request, and an earlier token for none")
     func once() async throws {
         func look() async throws(SharingChannelError) -> Credential? {
             try await channel.receive(by: Pair.receiver, now: now) { _ in true }
@@ -106,7 +105,7 @@ struct LoopbackTests {
         await #expect(throws: SharingChannelError(.notRunning, "")) { try await look() }
     }
 
-    @Test("gives a minute for it, and knows no token after that, used or not")
+    @Test("A token is good for a minute, and is unknown after that, used or not")
     func lateness() async throws {
         for (seconds, isUsed) in [(59, false), (60, false), (60, true)] {
             try await channel.send(credential("one"), now: now)
@@ -124,7 +123,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("has no answer kept by caches, whatever it is")
+    @Test("Every response forbids caches to store it")
     func caches() async throws {
         try await channel.send(credential("one"), now: now)
         let url = try #require(try device.openedURL(by: Pair.receiver))
@@ -142,20 +141,20 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("is another each time, and of this machine only")
+    @Test("The port is another one each time, and listens on 127.0.0.1 alone")
     func ports() async throws {
         var ports: Set<Int> = []
         for _ in 0..<4 {
             try await channel.send(credential("one"), now: now)
             ports.insert(try port())
-            // Every other address of 127.0.0.0/8 is this machine too, and not listened at.
+            // The other addresses of 127.0.0.0/8 are this machine, too, and are not listened on.
             await #expect(throws: NIOConnectionError.self) { try await status("", host: "127.0.0.2") }
             await channel.stop()
         }
         #expect(ports.count > 1 && ports.allSatisfy { $0 > 1_023 })
     }
 
-    @Test("is not believed when somebody else has taken it: what it says is not sealed by the sender")
+    @Test("A program that took over the port is not believed, because its content is not sealed")
     func squatter() async throws {
         try await channel.send(credential("one"), now: now)
         let key = try #require(try device.openedURL(by: Pair.receiver))
@@ -177,7 +176,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    /// Answers whatever is asked with something that looks sealed.
+    /// A channel handler that answers every request with bytes that look sealed.
     private final class Forger: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -188,7 +187,7 @@ struct LoopbackTests {
         }
     }
 
-    @Test("is in no URL that is altered or none of this channel")
+    @Test("A URL that was altered or belongs to no channel gives damaged")
     func damagedURL() async throws {
         try await channel.send(credential("one"), now: now)
         for text in ["", "http://127.0.0.1/credential#", "https://example.org:80/#x"] {

@@ -6,17 +6,19 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A folder or a disk that takes no writing")
+@Suite("A folder or a disk that cannot be written")
 struct ReadOnlyTests {
     private let scratch: ScratchFolder
 
     init() throws {
         scratch = try ScratchFolder()
-        // Whoever root becomes must get to the device.
+        // The test may go on as another user than root, who must be able to enter the folder.
         try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: scratch.path)
     }
 
-    @Test("A channel says that it failed, and what was on it stays", arguments: channels.indices)
+    @Test(
+        "On a read-only device a channel says that it failed, and its credential stays",
+        arguments: channels.indices)
     func channel(index: Int) async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
@@ -27,12 +29,12 @@ struct ReadOnlyTests {
             let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
             try await channels[index].use(between: ends) { channel in
                 try await channel.send(old, now: now)
-                // What serves must have begun to: it goes by the name that this process has when it listens.
+                // A server must have begun to listen, because it keeps the user that the process has then.
                 if !channel.isOneTime {
                     #expect(try await channel.receive(by: Pair.receiver, now: now) { _ in true } == old)
                 }
                 try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-                    let code: SharingChannelError.Code = channel.name == "manager" ? .noChannel : .failed
+                    let code: SharingChannelError.Code = channel.name == "fallback" ? .noChannel : .failed
                     let error = await #expect(throws: SharingChannelError(code, "")) {
                         try await channel.send(new, now: now)
                     }
@@ -45,7 +47,7 @@ struct ReadOnlyTests {
     }
 
     @Test(
-        "On a full disk too a channel says that it failed, and what was on it stays",
+        "On a full disk a channel says that it failed, and its credential stays",
         arguments: channels.indices)
     func fullDisk(index: Int) async throws {
         let folder = scratch.path("device")
@@ -58,7 +60,7 @@ struct ReadOnlyTests {
             try await channels[index].use(between: ends) { channel in
                 try await channel.send(old, now: now)
                 await FullDisk.whileFull(limit: 10) {
-                    let code: SharingChannelError.Code = channel.name == "manager" ? .noChannel : .failed
+                    let code: SharingChannelError.Code = channel.name == "fallback" ? .noChannel : .failed
                     await #expect(throws: SharingChannelError(code, "")) {
                         try await channel.send(new, now: now)
                     }
@@ -68,7 +70,7 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("A file of a group stays, and its folder stays as it is")
+    @Test("A file of a group and its folder stay as they are on a read-only device")
     func group() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
@@ -76,7 +78,7 @@ struct ReadOnlyTests {
             let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
             try group.write([1], to: "file")
             try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-                // Anew, as by another process, which must not mend what is meant to be read-only.
+                // The group is opened again, as by another process, which must not change modes of its own accord.
                 let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
                 let attempts: [() throws -> Void] = [
                     { try group.write([2], to: "file") }, { try group.write([2], to: "other") },
@@ -93,7 +95,7 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("Keychain, pasteboard and device say so, and hold what they held")
+    @Test("Keychain, pasteboard and device refuse writing on a read-only device, and keep their data")
     func others() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
@@ -101,14 +103,14 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("A keychain whose writer was cut off says that it needs to be written once, and is whole then")
+    @Test("A keychain whose writer was cut off asks to be written once, and is whole then")
     func cutOff() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
             let writer = try Device(folder: folder + "-1")
             let keychain = try Keychain(device: writer, app: .provider)
             try keychain.setPassword(SecretBytes([1]), service: "s", account: "a")
-            // As they are on the disk after a power cut.
+            // These are the files on the disk after a power cut.
             let device = try Device(folder: folder)
             try FileManager.default.createDirectory(
                 atPath: folder + "/keychain", withIntermediateDirectories: false,
@@ -138,7 +140,7 @@ struct ReadOnlyTests {
         try Pasteboard(device: device).write(SecretBytes([1]), owner: .provider, now: now)
         try device.lock()
         try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-            // Anew, as by another process, which reads all the same.
+            // The keychain is opened again, as by another process, which must be able to read.
             let keychain = try Keychain(device: device, app: .provider)
             let error = #expect(throws: KeychainError.self) {
                 try keychain.setPassword(SecretBytes([2]), service: "s", account: "a")

@@ -1,11 +1,13 @@
-import SecretMemory
-import SharingChannels
+import CommandSupport
 import DeviceSimulation
 import Foundation
+import OpenSSL
+import SecretMemory
+import SharingChannels
 import TestSupport
 import Testing
 
-@Suite("What each channel needs")
+@Suite("The needs of each channel")
 struct SharingChannelTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -19,23 +21,24 @@ struct SharingChannelTests {
     private func trial(
         _ name: String, sender: App = Pair.sender, receiver: App = Pair.receiver, state: DeviceState = .new
     ) async throws -> ChannelReport {
-        let candidate = try #require(channels.first { $0.name == name })
+        let factory = try #require(channels.first { $0.name == name })
         let report = try await ChannelExperiment(sender: sender, receiver: receiver, state: state)
-            .run(candidate, folder: scratch.path("trial"), now: now)
+            .run(factory, folder: scratch.path("trial"), now: now)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["device"])
         return report
     }
 
-    /// works, attack, restart, reinstall
+    /// Each row holds the channel's name, what an attacker gets, and whether a credential survives a restart and a
+    /// reinstallation.
     @Test(
-        "The table of channels is what was tried",
+        "Each channel shows the properties that the table of channels gives",
         arguments: [
             ("keychain", "no", true, true), ("app-group", "no", true, false),
             ("database", "no", true, false),
             ("file", "no", true, true), ("loopback-http", "no", false, false),
             ("key-sharing-2025", "with consent", true, true),
             ("url-pasteboard", "with consent", false, false),
-            ("manager", "no", true, true),
+            ("fallback", "no", true, true),
         ])
     func table(name: String, attack: String, restart: Bool, reinstall: Bool) async throws {
         let report = try await trial(name)
@@ -45,16 +48,16 @@ struct SharingChannelTests {
     }
 
     @Test(
-        "In each state of the device a channel works or says why not",
+        "Before the first unlock the channels under a lock are closed, and in other states open",
         arguments: channels.dropLast().map(\.name), DeviceState.all)
     func states(name: String, state: DeviceState) async throws {
-        // What is in memory or on the pasteboard is under no lock.
+        // Memory and pasteboard are under no lock.
         let isClosed =
             state.lock == .beforeFirstUnlock && !["url-pasteboard", "loopback-http"].contains(name)
         #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
     }
 
-    @Test("Without a common group the channels through one are closed, and say what is missing")
+    @Test("Without a common group the channels through one are closed, and the hint says why")
     func entitlements() async throws {
         let stranger = App(
             bundleIdentifier: "example.stranger", teamIdentifier: Pair.receiver.teamIdentifier,
@@ -65,7 +68,7 @@ struct SharingChannelTests {
             #expect(try await trial(name, sender: stranger).failure?.code == .missingEntitlement)
             #expect(try await trial(name, receiver: member).failure?.hint?.contains("extension") == true)
         }
-        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "manager"] {
+        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "fallback"] {
             #expect(try await trial(name, receiver: stranger).failure == nil)
         }
         member = Pair.sender.member(.fileProvider, name: "files")
@@ -73,10 +76,10 @@ struct SharingChannelTests {
         #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
     }
 
-    /// team of the receiver, keychain groups of both, application groups of both; which of keychain,
-    /// app-group and database work; what the hint says where one does not
+    /// Each row holds the receiver's team, the keychain groups of both apps, the application groups of both; which of
+    /// keychain, app-group and database work; and words of the hint where one does not.
     @Test(
-        "Which channels through a group are open is what a device's signatures allow",
+        "The channels through a group are open as the apps' signatures allow",
         arguments: [
             ("TEAM000001", ["TEAM000001.a"], ["group.a"], "yyy", ""),
             ("TEAM000001", ["TEAM000001.a"], [], "ynn", "give both apps the same application group"),
@@ -101,20 +104,20 @@ struct SharingChannelTests {
         for (name, isOpen) in zip(["keychain", "app-group", "database"], works) {
             let failure = try await trial(name, sender: sender, receiver: receiver).failure
             #expect(failure?.code == (isOpen == "y" ? nil : .missingEntitlement), "\(name)")
-            // The first failure's hint; the others may lack another group.
+            // The hint of the first failure is checked; the other channels may lack another group.
             if let failure, name == "database" || works == "nnn" && name == "keychain" {
                 #expect(failure.hint?.contains(hint) == true, "\(name): \(failure.hint ?? "")")
             }
         }
     }
 
-    @Test("Whichever group was forgotten on the extension, the hint says so")
+    @Test("The hint names the entitlement that was forgotten on the extension")
     func forgottenOnExtension() async throws {
         var host = Pair.sender
         host.entitlements = Entitlements(
             keychainAccessGroups: ["com.apple.token", "TEAM000001.a", "TEAM000001.b"],
             applicationGroups: ["group.example.shared"])
-        // Of the host's first groups the extension knows as little as the host does of its own.
+        // The first groups of host and extension differ, so that the hint must look further.
         let member = host.member(
             .fileProvider, name: "files",
             entitlements: Entitlements(keychainAccessGroups: ["com.apple.token", "TEAM000001.c"]))
@@ -127,8 +130,8 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("The manager takes the first channel that is open, and leaves nothing on the others")
-    func manager() async throws {
+    @Test("The fallback uses the first channel that is open, and leaves nothing on the others")
+    func fallback() async throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
         let file = FileChannel(ends)
@@ -149,25 +152,25 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("What was sent before a restart is not what is received after a newer was sent on another channel")
+    @Test("After a newer credential was sent on another channel, an older one is not received")
     func staleAfterRestart() async throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let keySharing = try #require(channels.first { $0.name == "key-sharing-2025" }).make(ends)
-        let manager = FallbackChannel([keySharing, PasteboardChannel(ends)])
+        let fallback = FallbackChannel([keySharing, PasteboardChannel(ends)])
         let versions = [1, 2].map { byte in
             Credential(account: "a", secret: SecretBytes([byte]), expires: now + 30)
         }
-        #expect(try await manager.sendNamingChannel(versions[0], now: now) == "key-sharing-2025")
+        #expect(try await fallback.sendNamingChannel(versions[0], now: now) == "key-sharing-2025")
         try device.restart()
-        await manager.stop()
-        #expect(try await manager.sendNamingChannel(versions[1], now: now) == "url-pasteboard")
+        await fallback.stop()
+        #expect(try await fallback.sendNamingChannel(versions[1], now: now) == "url-pasteboard")
         try device.unlock()
-        #expect(try await manager.receive(by: Pair.receiver, now: now) { _ in true } == versions[1])
-        await manager.stop()
+        #expect(try await fallback.receive(by: Pair.receiver, now: now) { _ in true } == versions[1])
+        await fallback.stop()
     }
 
     @Test(
-        "A channel that does not give up what is on it stops no other, and no newer credential is sent past it"
+        "A credential that cannot be removed from one channel is removed from others, and blocks newer ones"
     )
     func stuck() async throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
@@ -177,16 +180,16 @@ struct SharingChannelTests {
         let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
         func found() throws -> Credential? { try open.receive(by: Pair.receiver, now: now) { _ in true } }
         try open.send(credential, now: now)
-        let manager = FallbackChannel([closed, stuck, open])
-        await #expect(throws: SharingChannelError(.damaged, "")) { try await manager.remove() }
+        let fallback = FallbackChannel([closed, stuck, open])
+        await #expect(throws: SharingChannelError(.damaged, "")) { try await fallback.remove() }
         #expect(try found() == nil)
         await #expect(throws: SharingChannelError(.damaged, "")) {
-            try await manager.send(credential, now: now)
+            try await fallback.send(credential, now: now)
         }
         #expect(try found() == nil)
     }
 
-    /// Closed, with something on it that stays.
+    /// A channel that is closed, with a credential on it that cannot be removed.
     private struct StuckChannel: SharingChannel {
         let name = "stuck"
         func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
@@ -198,7 +201,7 @@ struct SharingChannelTests {
         func remove() async throws(SharingChannelError) { throw SharingChannelError(.damaged, "") }
     }
 
-    @Test("A file that is sealed for others, or altered, does not open; an unpaired app has no key")
+    @Test("A file sealed under an earlier pairing does not open, and an unpaired app has no key")
     func file() throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = FileChannel(ends)
@@ -212,7 +215,7 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("A pasteboard that somebody else wrote since is not taken for the credential")
+    @Test("What another app copied to the pasteboard is not taken for the credential")
     func overwritten() throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = PasteboardChannel(ends)

@@ -1,15 +1,17 @@
-internal import KeyShareServer
-internal import KeyShareWire
-internal import SecretMemory
 internal import DeviceSimulation
 internal import Foundation
+internal import KeyShareServer
+internal import KeyShareWire
 internal import KeySharing
 internal import OpenSSL
+internal import SecretMemory
 
-/// A provider whose one item is the credential of its app's keychain, sealed with the service's password, as
-/// a PKCS #12 file is protected by its.
+/// A provider of one item: the credential from its app's keychain, sealed with the service password as a PKCS #12 file
+/// is encrypted with it.
 struct OneItemProvider: ProviderService {
+    /// The name of the one item.
     static let filename = "credential.p12"
+    /// The data that the seal authenticates beside the credential.
     static let associatedData = Array(identifier.utf8)
 
     private static let identifier = "credential"
@@ -20,12 +22,13 @@ struct OneItemProvider: ProviderService {
     private let keychain: Keychain
     private let deviceState: DeviceStateWatch
     private let group: String
-    /// Made on first use, and the same from then on.
+    /// The service password. It is made on first use and does not change afterwards.
     private let password: SecretBytes
 
-    /// The provider of the sender of `ends`.
+    /// Makes the provider of the app that sends, and its service password on first use.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` before the device's first unlock.
+    /// - Throws: `KeychainError` `interactionNotAllowed` before the device's first unlock; its other errors where the
+    ///   keychain fails.
     init(_ ends: ChannelEndpoints) throws(KeychainError) {
         keychain = try Keychain(device: ends.device, app: ends.sender)
         deviceState = DeviceStateWatch(ends.device)
@@ -35,14 +38,18 @@ struct OneItemProvider: ProviderService {
             accessGroup: group, make: MasterKey.random)
     }
 
-    /// Puts the credential in the place of the one there is.
+    /// Saves the credential in place of an earlier one.
+    ///
+    /// - Throws: `KeychainError`.
     func keep(_ credential: Credential) throws(KeychainError) {
         try keychain.setPassword(
             credential.encoded, service: Self.service, account: "", accessibility: Self.accessibility,
             accessGroup: group)
     }
 
-    /// Deletes the credential of the sender of `ends`, whatever the device's state; silent where there is none.
+    /// Deletes the sender's credential in any state of the device. It has no effect where there is none.
+    ///
+    /// - Throws: `KeychainError`.
     static func removeCredential(of ends: ChannelEndpoints) throws(KeychainError) {
         try Keychain(device: ends.device, app: ends.sender).deletePassword(
             service: service, account: "", accessGroup: group(of: ends))
@@ -98,7 +105,7 @@ struct OneItemProvider: ProviderService {
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
 
-    /// The sender's own, which the receiver is not entitled to.
+    /// The sender's own keychain group, which the receiver is not entitled to.
     private static func group(of ends: ChannelEndpoints) -> String { ends.sender.applicationIdentifier }
 
     private static let missing = ProviderFailure(.notAvailable, "there is no such item")
@@ -108,6 +115,7 @@ struct OneItemProvider: ProviderService {
         contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
         created: Date(timeIntervalSince1970: 0))
 
+    /// Tells whether there is a credential to share.
     private func isThere() throws(ProviderFailure) -> Bool {
         try answering {
             do throws(KeychainError) {
@@ -120,6 +128,7 @@ struct OneItemProvider: ProviderService {
         }
     }
 
+    /// Runs `body` and turns its errors into what the consumer is told.
     private func answering<Value>(_ body: () throws -> Value) throws(ProviderFailure) -> Value {
         do {
             return try body()

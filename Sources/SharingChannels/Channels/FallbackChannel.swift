@@ -1,29 +1,30 @@
 package import DeviceSimulation
 package import Foundation
 
-/// Several channels as one: the first in the order of preference that is open.
+/// A channel over several others: it uses the first one that is open.
 package struct FallbackChannel: SharingChannel {
-    /// What the channel is called.
-    package let name = "manager"
+    /// The channel's name, `fallback`.
+    package let name = "fallback"
     private let channels: [any SharingChannel]
 
-    /// A channel over `channels`, the best first.
+    /// Makes a channel over `channels`, the preferred one first.
     package init(_ channels: [any SharingChannel]) {
         self.channels = channels
     }
 
-    /// Takes the first channel that is open; what an earlier credential left on the others goes.
+    /// Sends on the first channel that is open, and removes earlier credentials from the others.
     ///
-    /// - Throws: `SharingChannelError`: `.noChannel` when none is open, with the last channel's error as its cause; that of a
-    ///   channel on which an earlier credential stays. The new one is on none then.
+    /// - Throws: `SharingChannelError`: `noChannel` where none is open, with the last channel's error as its cause; the
+    ///   error of a channel on which an earlier credential stays. The new credential is on no channel then.
     package func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
         _ = try await sendNamingChannel(credential, now: now)
     }
 
-    /// The same.
+    /// Sends as `send(_:now:)` does, and says on which channel.
     ///
-    /// - Throws: `SharingChannelError`, as above.
-    /// - Returns: the name of the channel that was taken.
+    /// - Returns: The name of the channel that was used.
+    /// - Throws: `SharingChannelError`: `noChannel` where none is open, with the last channel's error as its cause; the
+    ///   error of a channel on which an earlier credential stays.
     package func sendNamingChannel(
         _ credential: Credential, now: Date
     ) async throws(SharingChannelError) -> String {
@@ -35,7 +36,7 @@ package struct FallbackChannel: SharingChannel {
                 last = error
                 continue
             }
-            // Else a receiver could find an older one on a better channel, or a worse one later.
+            // An earlier credential on another channel could be received in place of this one, now or later.
             do throws(SharingChannelError) {
                 try await remove(except: index)
             } catch {
@@ -46,17 +47,18 @@ package struct FallbackChannel: SharingChannel {
         }
         throw SharingChannelError(
             .noChannel, "none of \(channels.count) channels is open: \(last?.reason ?? "there is none")",
-            hint: last?.hint, cause: last)
+            cause: last)
     }
 
-    /// Looks on each channel, the best first. When none gives anything, the first that holds something and does
-    /// not give it says why.
+    /// Tries each channel, the preferred one first, and returns the first credential that one gives.
     ///
-    /// - Throws: `SharingChannelError`: `.noChannel` when `app` has no way to any of them.
+    /// - Throws: `SharingChannelError`: `noChannel` where no channel is open to `app`; otherwise, where no channel gives a
+    ///   credential, the error of the first one that holds a credential and does not give it.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws(SharingChannelError) -> Credential? {
-        var trouble: SharingChannelError?
+        // The first error of a channel that is open, and the first of one that is closed to the app.
+        var failure: SharingChannelError?
         var closed: SharingChannelError?
         var isAnyOpen = false
         for channel in channels {
@@ -68,20 +70,20 @@ package struct FallbackChannel: SharingChannel {
             } catch {
                 switch error.code {
                 case .missingEntitlement, .notPaired, .notPermitted: closed = closed ?? error
-                default: trouble = trouble ?? error
+                default: failure = failure ?? error
                 }
             }
         }
-        if let trouble { throw trouble }
+        if let failure { throw failure }
         if isAnyOpen { return nil }
         throw SharingChannelError(
             .noChannel, "none of \(channels.count) channels is open: \(closed?.reason ?? "there is none")",
-            hint: closed?.hint, cause: closed)
+            cause: closed)
     }
 
-    /// Takes it from every channel that is open.
+    /// Removes the credential from every channel that is open.
     ///
-    /// - Throws: `SharingChannelError`: the first channel's that does not give it up; the others were tried all the same.
+    /// - Throws: The `SharingChannelError` of the first channel on which it stays. All channels are tried first.
     package func remove() async throws(SharingChannelError) {
         try await remove(except: nil)
     }
@@ -92,14 +94,14 @@ package struct FallbackChannel: SharingChannel {
             do throws(SharingChannelError) {
                 try await channel.remove()
             } catch {
-                // What it could not be sent on holds nothing of this sender's.
+                // A channel that the sender is not entitled to holds nothing of the sender.
                 if error.code != .missingEntitlement { first = first ?? error }
             }
         }
         if let first { throw first }
     }
 
-    /// Ends what runs for any of them.
+    /// Ends what runs for any of the channels.
     package func stop() async {
         for channel in channels { await channel.stop() }
     }

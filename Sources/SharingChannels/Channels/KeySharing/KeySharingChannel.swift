@@ -1,33 +1,36 @@
-internal import KeyShareWire
-internal import LocalSockets
-internal import KeyShareClient
-internal import KeyShareServer
-internal import SecretMemory
 package import DeviceSimulation
 package import Foundation
-internal import KeySharing
+internal import KeyShareClient
 internal import KeyShareConsumer
+internal import KeyShareServer
+internal import KeyShareWire
+internal import KeySharing
+internal import LocalSockets
 internal import Logging
 internal import OpenSSL
+internal import SecretMemory
 internal import Synchronization
 
-/// As key sharing does since 2025: the sender's file provider lists one item on its socket, the user picks it
-/// for the receiver, who fetches the password from the password service and then the item.
+/// The channel of key sharing as of 2025: the sender's file provider lists one item on its socket, the user picks the
+/// item for the receiver, and the receiver fetches the password from the password service and then the item.
 ///
-/// Any app may ask; what keeps others out is that the user must pick the item for them. What is handed over
-/// lies in the sender's own part of the keychain, and the system starts the sender's extension whenever
-/// somebody asks for it, so that the item is there after a restart too.
+/// Any app may ask, but only an app for which the user picks the item gets it. The credential lies in the sender's own
+/// part of the keychain, and the system starts the sender's extension on demand, so that the item is available after a
+/// restart, too.
 package final class KeySharingChannel: SharingChannel {
-    /// What the channel is called.
+    /// The channel's name, `key-sharing-2025`.
     package let name = "key-sharing-2025"
     private let ends: ChannelEndpoints
     private let socket: String
+    /// The sender's extension, while it runs in this process.
     private let serving = Mutex<Task<Void, any Error>?>(nil)
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     ///
-    /// - Parameter runtimeDirectory: where the socket goes whose path is too long in the device's folder.
-    /// - Throws: `SharingChannelError` where the socket's path is too long for either.
+    /// - Parameters:
+    ///   - ends: The apps and their device.
+    ///   - runtimeDirectory: A folder for the socket if its path in the device's folder is too long; nil for none.
+    /// - Throws: `SharingChannelError` `failed` where the socket's path is too long in both folders.
     package init(_ ends: ChannelEndpoints, runtimeDirectory: String?) throws(SharingChannelError) {
         self.ends = ends
         socket = try SharingChannelError.wrapping {
@@ -39,7 +42,9 @@ package final class KeySharingChannel: SharingChannel {
         serving.withLock { $0?.cancel() }
     }
 
-    /// Puts the credential where the sender's extension finds it.
+    /// Saves the credential where the sender's extension finds it, and starts the extension.
+    ///
+    /// - Throws: `SharingChannelError`: `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
         try SharingChannelError.wrapping {
             try OneItemProvider(ends).keep(credential)
@@ -48,8 +53,10 @@ package final class KeySharingChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Lists, asks the user to pick, fetches password and item. An app for which nothing was picked asks all
-    /// the same.
+    /// Lists the items, asks the user to pick, and fetches password and item. An app for which the user picks nothing
+    /// asks for the password nevertheless, to show that it gets none.
+    ///
+    /// - Throws: `SharingChannelError`: `denied`, `locked`, `expired`, `damaged`, `notRunning`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws(SharingChannelError) -> Credential? {
@@ -68,12 +75,14 @@ package final class KeySharingChannel: SharingChannel {
         }
     }
 
-    /// Takes the credential out of the sender's keychain.
+    /// Deletes the credential from the sender's keychain.
+    ///
+    /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() async throws(SharingChannelError) {
         try SharingChannelError.wrapping { try OneItemProvider.removeCredential(of: ends) }
     }
 
-    /// Ends the sender's extension.
+    /// Ends the sender's extension if it runs in this process.
     package func stop() async {
         let task = serving.withLock { $0.take() }
         task?.cancel()
@@ -103,6 +112,7 @@ package final class KeySharingChannel: SharingChannel {
         return try Credential(plain, at: now)
     }
 
+    /// Asks for password and item without a pick, as an attacker would.
     private static func fetchUnpicked(
         _ item: Item, _ client: ProviderClient
     ) async throws -> (bytes: [UInt8], password: SecretBytes) {
@@ -114,8 +124,8 @@ package final class KeySharingChannel: SharingChannel {
         }
     }
 
-    /// Connects to the sender's extension, which is started where nobody serves. One that serves for another
-    /// process may end in between.
+    /// Connects to the sender's extension, and starts it where none runs. It tries three times, because an extension
+    /// that another process started may end in between.
     private func connect(as app: App) async throws -> ProviderClient {
         for _ in 0..<3 {
             try serve()
@@ -129,8 +139,8 @@ package final class KeySharingChannel: SharingChannel {
         throw SharingChannelError(.notRunning, "the sender's extension ends as soon as it has started")
     }
 
-    /// Patient ones: those of a provider that many use guard it against peers that hold it up, and a busy
-    /// machine must not pass for one.
+    /// Limits with long deadlines. The deadlines of an everyday provider guard it against slow peers, and a busy machine
+    /// must not be taken for one.
     private static var limits: ProviderServer.Limits {
         var limits = ProviderServer.Limits()
         limits.hello = patience
@@ -146,8 +156,10 @@ package final class KeySharingChannel: SharingChannel {
         return limits
     }
 
+    /// The deadline of every step.
     private static let patience = Duration.seconds(120)
 
+    /// Starts the sender's extension, unless it runs in this process or in another one.
     private func serve() throws {
         try serving.withLock { serving in
             guard serving == nil else { return }

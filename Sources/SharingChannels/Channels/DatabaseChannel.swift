@@ -4,21 +4,23 @@ private import GRDB
 private import OpenSSL
 private import PrivateFiles
 
-/// Through a SQLite database in an application group that both apps are of, sealed with a key in a keychain
-/// group of theirs. SQLite's own locks coordinate the two.
+/// A channel through a SQLite database in an application group of both apps. The row is sealed with a key from a
+/// keychain group of both, and SQLite's locks coordinate the processes.
 package struct DatabaseChannel: SharingChannel {
     private static let service = "red.hound.keyshare.database"
 
-    /// What the channel is called.
+    /// The channel's name, `database`.
     package let name = "database"
     private let ends: ChannelEndpoints
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Replaces the row, and tells who observes.
+    /// Replaces the row of the database.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         let group = try ends.sharedKeychainGroup()
         try withDatabase(ends.sender) { queue in
@@ -34,7 +36,9 @@ package struct DatabaseChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the row.
+    /// Reads the row of the database.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
@@ -54,7 +58,9 @@ package struct DatabaseChannel: SharingChannel {
         }
     }
 
-    /// Deletes the row.
+    /// Deletes the row of the database.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `failed`.
     package func remove() throws(SharingChannelError) {
         try withDatabase(ends.sender) { queue in
             try queue.write { try $0.execute(sql: "DELETE FROM credential") }
@@ -68,7 +74,7 @@ package struct DatabaseChannel: SharingChannel {
         return try SharingChannelError.wrapping {
             let folder = try ends.device.groupContainer(group, for: app)
             let path = folder + "/credential.sqlite"
-            // Making the database is what SQLite's own waiting does not cover.
+            // SQLite's busy time-out does not cover the making of a database, so a lock does.
             do {
                 let queue = try FileLock.withLock(at: folder + "/.credential.lock") {
                     if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
@@ -76,7 +82,7 @@ package struct DatabaseChannel: SharingChannel {
                 }
                 return try body(queue)
             } catch let error as DatabaseError {
-                // Not the whole description: it could quote a statement's arguments.
+                // The message is used and not the description, which could quote a statement's arguments.
                 throw SharingChannelError(
                     .failed, "the group's database fails: \(error.message ?? "\(error.resultCode)")",
                     cause: error)

@@ -1,19 +1,21 @@
 package import DeviceSimulation
 package import Foundation
 
-/// Through a sealed state file in an application group that both apps are of; its key lies in a keychain
-/// group of theirs.
-package struct GroupChannel: SharingChannel {
-    /// What the channel is called.
+/// A channel through a sealed state file in an application group of both apps. The key to the file lies in a keychain
+/// group of both.
+package struct AppGroupChannel: SharingChannel {
+    /// The channel's name, `app-group`.
     package let name = "app-group"
     private let ends: ChannelEndpoints
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Writes the state file, and tells who observes.
+    /// Writes the state file.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         let file = try file(ends.sender)
         try SharingChannelError.wrapping { try file.write(credential.fields, expires: credential.expires) }
@@ -21,6 +23,8 @@ package struct GroupChannel: SharingChannel {
     }
 
     /// Reads the state file.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
@@ -31,10 +35,9 @@ package struct GroupChannel: SharingChannel {
             }
             return credential
         case .nothing(.absent): return nil
-        case .nothing(.expired): throw SharingChannelError(.expired, "the credential's time is over")
+        case .nothing(.expired): throw SharingChannelError.expired
         case .nothing(.noKey(.interactionNotAllowed)):
-            throw SharingChannelError(
-                .locked, "the device is locked, and with it the key", hint: "unlock the device")
+            throw SharingChannelError(.locked, "the device is locked, and with it the key")
         case .nothing(.noKey(.missingEntitlement)):
             throw SharingChannelError(
                 .missingEntitlement,
@@ -47,6 +50,8 @@ package struct GroupChannel: SharingChannel {
     }
 
     /// Removes the state file.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `failed`.
     package func remove() throws(SharingChannelError) {
         let file = try file(ends.sender)
         try SharingChannelError.wrapping { try file.remove() }

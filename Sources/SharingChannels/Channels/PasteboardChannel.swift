@@ -1,27 +1,29 @@
 package import DeviceSimulation
-internal import SecretMemory
 package import Foundation
 internal import OpenSSL
+internal import SecretMemory
 
-/// Through the pasteboard, announced by opening a URL of the receiver's scheme.
+/// A channel through the pasteboard, announced by opening a URL of the receiver's scheme.
 ///
-/// The URL says which item of the pasteboard is meant and nothing that is secret, because whoever claims the
-/// same scheme may get it. Reading takes the user's consent, and whoever gets that reads it.
+/// The URL names the item of the pasteboard and holds no secret, because another app may claim that scheme. Any app may
+/// read the item if the user consents.
 package struct PasteboardChannel: SharingChannel {
-    /// What the channel is called.
+    /// The channel's name, `url-pasteboard`.
     package let name = "url-pasteboard"
     private let ends: ChannelEndpoints
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Copies the credential, for a minute at most, and opens the URL.
+    /// Copies the credential to the pasteboard, for `Pasteboard.standardLifetime` at most, and opens the URL.
+    ///
+    /// - Throws: `SharingChannelError`: `expired`, `notPermitted`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         try SharingChannelError.wrapping {
             let lifetime = min(credential.expires.timeIntervalSince(now), Pasteboard.standardLifetime)
-            guard lifetime > 0 else { throw SharingChannelError(.expired, "the credential's time is over") }
+            guard lifetime > 0 else { throw SharingChannelError.expired }
             let count = try Pasteboard(device: ends.device).write(
                 credential.encoded, owner: ends.sender, now: now, lifetime: lifetime)
             let url = "\(ends.receiver.bundleIdentifier)://credential?item=\(count)"
@@ -30,12 +32,14 @@ package struct PasteboardChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the item that the URL names; an app that no URL was opened for reads whatever there is.
+    /// Reads the item that the URL names. An app without a URL reads the item that is there.
+    ///
+    /// - Throws: `SharingChannelError`: `denied`, `expired`, `overwritten`, `notPermitted`, `damaged`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
         try SharingChannelError.wrapping {
-            let url = try ends.device.openedURL(by: app)?.text
+            let url = try ends.device.openedURL(by: app).flatMap { String(nonSecret: $0) }
             let item = url.flatMap { $0.split(separator: "=").last.flatMap { Int($0) } }
             let found = try Pasteboard(device: ends.device).read(by: app, now: now, expecting: item) {
                 try consent(.paste($0))
@@ -44,7 +48,9 @@ package struct PasteboardChannel: SharingChannel {
         }
     }
 
-    /// Clears the pasteboard, and forgets the URL.
+    /// Clears the pasteboard, and makes the receiver forget the URL.
+    ///
+    /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {
         try SharingChannelError.wrapping {
             try Pasteboard(device: ends.device).clear()

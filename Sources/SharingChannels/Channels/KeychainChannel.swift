@@ -1,22 +1,24 @@
 package import DeviceSimulation
-package import SecretMemory
 package import Foundation
 internal import OpenSSL
+internal import SecretMemory
 
-/// Through a keychain group that both apps are of.
+/// A channel through a keychain group that both apps may use.
 package struct KeychainChannel: SharingChannel {
     private static let service = "red.hound.keyshare.credential"
 
-    /// What the channel is called.
+    /// The channel's name, `keychain`.
     package let name = "keychain"
     private let ends: ChannelEndpoints
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Keeps the credential where the first app to read it after a restart finds it.
+    /// Saves the credential as a generic password of the group. Any app of the group can read it after the first unlock.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         let group = try ends.sharedKeychainGroup()
         try SharingChannelError.wrapping {
@@ -26,7 +28,9 @@ package struct KeychainChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Looks in the group that the two ends share, by name.
+    /// Reads the credential from the group that the two ends share.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
@@ -38,27 +42,14 @@ package struct KeychainChannel: SharingChannel {
         }
     }
 
-    /// Deletes it from the group.
+    /// Deletes the credential from the group.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {
         let group = try ends.sharedKeychainGroup()
         try SharingChannelError.wrapping {
             try Keychain(device: ends.device, app: ends.sender).deletePassword(
                 service: Self.service, account: "", accessGroup: group)
         }
-    }
-}
-
-extension Credential {
-    /// What `encoded` gave, if its time is not over at `now`.
-    ///
-    /// - Throws: `SharingChannelError`: `.damaged` for anything else, `.expired`.
-    package init(_ encoded: SecretBytes, at now: Date) throws(SharingChannelError) {
-        guard let credential = Credential(encoded: encoded) else {
-            throw SharingChannelError(.damaged, "what is on the channel is no credential")
-        }
-        guard now < credential.expires else {
-            throw SharingChannelError(.expired, "the credential's time is over")
-        }
-        self = credential
     }
 }

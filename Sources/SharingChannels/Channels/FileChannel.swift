@@ -3,23 +3,23 @@ package import Foundation
 private import OpenSSL
 internal import PrivateFiles
 
-/// Through a file in a folder that every app may read, for apps that share no group; sealed with a key that
-/// the two ends agreed on before, which each keeps in its own part of the keychain.
+/// A channel through a file in a folder that every app may read, for apps without a common group. The file is sealed
+/// with a key that the two apps agreed on before; each keeps the key in its own part of the keychain.
 package struct FileChannel: SharingChannel {
     private static let service = "red.hound.keyshare.pairing"
 
-    /// What the channel is called.
+    /// The channel's name, `file`.
     package let name = "file"
     private let ends: ChannelEndpoints
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Gives both ends one new key, as the user does when showing one app's code to the other.
+    /// Gives a new key to both apps, as a user does who shows one app's code to the other.
     ///
-    /// - Throws: `SharingChannelError`.
+    /// - Throws: `SharingChannelError`: `locked`, `damaged`, `failed`.
     package func pair() throws(SharingChannelError) {
         let key = MasterKey.random()
         try SharingChannelError.wrapping {
@@ -30,7 +30,9 @@ package struct FileChannel: SharingChannel {
         }
     }
 
-    /// Writes the file, and tells who observes.
+    /// Writes the sealed file.
+    ///
+    /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         let key = try key(of: ends.sender)
         try SharingChannelError.wrapping {
@@ -40,7 +42,9 @@ package struct FileChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the file, which any app may, and opens it, which takes the key.
+    /// Reads the file, which any app may, and opens it, which only a paired app can.
+    ///
+    /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
@@ -54,7 +58,9 @@ package struct FileChannel: SharingChannel {
         return try Credential(plain, at: now)
     }
 
-    /// Removes the file. The pairing stays.
+    /// Removes the file. The apps stay paired.
+    ///
+    /// - Throws: `SharingChannelError` `failed`.
     package func remove() throws(SharingChannelError) {
         try SharingChannelError.wrapping { try AtomicFile.remove(try path()) }
     }
@@ -71,8 +77,7 @@ package struct FileChannel: SharingChannel {
                 service: Self.service, account: account, accessGroup: app.applicationIdentifier)
             guard let secret else {
                 throw SharingChannelError(
-                    .notPaired, "\(app.bundleIdentifier) has no key for this channel",
-                    hint: "pair the two apps first")
+                    .notPaired, "\(app.bundleIdentifier) has no key for this channel")
             }
             return try SealingKey(secret)
         }

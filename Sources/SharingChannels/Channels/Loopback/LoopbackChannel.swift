@@ -1,26 +1,30 @@
-internal import SecretMemory
 package import DeviceSimulation
 package import Foundation
+internal import LocalSockets
+internal import LoopbackHTTP
 internal import OpenSSL
+internal import SecretMemory
 
-/// Over HTTP on 127.0.0.1: the sender listens at a random port, and the receiver is opened by a URL with the
-/// port and a key.
+/// A channel over HTTP on 127.0.0.1: the sender listens at a random port, and opens the receiver by a URL with the port
+/// and a key.
 ///
-/// What is fetched is sealed with the key, and the key's digest is the one-time token that the request must
-/// bring: whoever finds the port has no token, and whoever takes the port of a sender that is gone can make
-/// up nothing. Everything is in the sender's memory, for a minute at most.
+/// The content is sealed with the key, and the key's digest is the one-time token that the request must bring. An app
+/// that finds the port has no token; a program that takes over the port of a sender that is gone cannot seal anything.
+/// Everything stays in the sender's memory, for a minute at most.
 package final class LoopbackChannel: SharingChannel {
-    /// What the channel is called.
+    /// The channel's name, `loopback-http`.
     package let name = "loopback-http"
-    /// A token is used once.
+    /// A token is good for one request, so a credential can be received once.
     package let isOneTime = true
     private let ends: ChannelEndpoints
     private let offer: OneTimeOffer
     private let server: OfferServer
 
-    /// The channel between `ends`.
+    /// Makes the channel between two apps.
     ///
-    /// - Parameter now: by what the minute of an offer is measured.
+    /// - Parameters:
+    ///   - ends: The apps and their device.
+    ///   - now: The clock that measures the minute of an offer.
     package init(_ ends: ChannelEndpoints, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now })
     {
         self.ends = ends
@@ -28,11 +32,11 @@ package final class LoopbackChannel: SharingChannel {
         server = OfferServer(offer)
     }
 
-    /// Listens, unless it does already, and opens the receiver by the URL; an earlier token is void.
+    /// Listens if it does not yet, and opens the receiver by the URL. An earlier token becomes void.
+    ///
+    /// - Throws: `SharingChannelError`: `expired`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
-        guard now < credential.expires else {
-            throw SharingChannelError(.expired, "the credential's time is over")
-        }
+        guard now < credential.expires else { throw SharingChannelError.expired }
         do {
             let key = MasterKey.random()
             let sealed = try SealingKey(key).seal(credential.encoded, associatedData: Self.context)
@@ -45,22 +49,23 @@ package final class LoopbackChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Fetches from the port of the URL that `app` was opened by. An app that was opened by none is taken to
-    /// have found the port, as by trying all that there are, and asks without a token.
+    /// Fetches the content from the port in the URL by which `app` was opened. An app without a URL is assumed to have
+    /// found the port, as by trying all ports, and asks without a token.
+    ///
+    /// - Throws: `SharingChannelError`: `notRunning`, `denied`, `alreadyUsed`, `expired`, `damaged`, `failed`.
     package func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws(SharingChannelError) -> Credential? {
         let url = try SharingChannelError.wrapping { try ends.device.openedURL(by: app) }
         guard let url else {
             guard let port = await server.openPort() else { return nil }
-            return try Credential(
-                SecretBytes(try await LoopbackClient.fetch(port: port, token: nil)), at: now)
+            return try Credential(SecretBytes(try await Self.fetch(port: port, token: nil)), at: now)
         }
         guard let (port, key) = Self.parts(of: url) else {
             throw SharingChannelError(
                 .damaged, "the URL that \(app.bundleIdentifier) was opened by is none of this channel")
         }
-        let sealed = try await LoopbackClient.fetch(port: port, token: Self.token(for: key))
+        let sealed = try await Self.fetch(port: port, token: Self.token(for: key))
         let plain = try SharingChannelError.wrapping {
             try SealingKey(key).open(sealed, associatedData: Self.context)
         }
@@ -68,25 +73,50 @@ package final class LoopbackChannel: SharingChannel {
         return try Credential(plain, at: now)
     }
 
-    /// Has the receiver forget the URL, and stops listening.
+    /// Makes the receiver forget the URL, and stops listening.
+    ///
+    /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() async throws(SharingChannelError) {
         try SharingChannelError.wrapping { try ends.device.forgetOpenedURL(of: ends.receiver) }
         await server.close()
     }
 
-    /// Stops listening; whoever comes by the URL finds nobody.
+    /// Stops listening. A receiver that uses the URL afterwards fails with `notRunning`.
     package func stop() async {
         await server.close()
     }
 
+    /// Fetches the sealed content from the sender at `port`.
+    private static func fetch(port: Int, token: SecretBytes?) async throws(SharingChannelError) -> [UInt8] {
+        let response: HTTPResponse
+        do throws(SocketError) {
+            response = try await LoopbackClient.send(
+                OneTimeOffer.request(token: token), to: LoopbackAddress("\(OfferServer.host):\(port)"))
+        } catch {
+            guard error.code == .notRunning else {
+                throw SharingChannelError(
+                    .failed, "the sender at port \(port) does not answer: \(error)", cause: error)
+            }
+            throw SharingChannelError(
+                .notRunning, "nobody listens at \(OfferServer.host):\(port) any more", cause: error)
+        }
+        switch response.status {
+        case 200: return response.body
+        case 401:
+            throw SharingChannelError(.denied, "the sender does not know the token, or there is none")
+        case 410: throw SharingChannelError(.alreadyUsed, "the one-time token has been used")
+        default: throw SharingChannelError(.failed, "the sender answers with status \(response.status)")
+        }
+    }
+
     private static let context = Array("loopback-http".utf8)
 
-    /// What a request must bring; says nothing about the key.
+    /// The token for `key`: a digest, which does not reveal the key.
     private static func token(for key: SecretBytes) -> SecretBytes {
         unsafe key.withUnsafeBytes { unsafe SecretBytes(utf8: Digest.sha256($0).upperHex) }
     }
 
-    /// The key stands in the fragment, which no client sends.
+    /// The URL with port and key. The key is the fragment, which HTTP clients do not send (RFC 9110, 7.1).
     private static func url(port: Int, key: SecretBytes) -> SecretBytes {
         let start = Array("http://\(OfferServer.host):\(port)\(OneTimeOffer.path)#".utf8)
         return unsafe SecretBytes(capacity: start.count + key.count) { buffer in
@@ -98,6 +128,7 @@ package final class LoopbackChannel: SharingChannel {
         }
     }
 
+    /// Port and key of a URL of this channel; nil for any other URL.
     private static func parts(of url: SecretBytes) -> (port: Int, key: SecretBytes)? {
         unsafe url.withUnsafeBytes { bytes in
             guard let hash = unsafe bytes.firstIndex(of: UInt8(ascii: "#")),

@@ -1,0 +1,26 @@
+/// An HTTP response.
+package struct HTTPResponse: Sendable, Hashable {
+    /// The status code (RFC 9110, 15).
+    package let status: Int
+    /// The value of `Content-Type` (RFC 9110, 8.3); empty for a response that was received without one.
+    package let contentType: String
+    /// The response's content.
+    package let body: [UInt8]
+    /// Whether caches may keep the response. If not, it is sent with `no-store` (RFC 9111, 5.2.2.5).
+    package let mayBeStored: Bool
+
+    /// Makes a response from its parts.
+    package init(status: Int = 200, contentType: String, body: [UInt8], mayBeStored: Bool = true) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+        self.mayBeStored = mayBeStored
+    }
+
+    /// Makes a response whose content is a sentence for people.
+    package static func text(_ status: Int, _ sentence: String, mayBeStored: Bool = true) -> HTTPResponse {
+        HTTPResponse(
+            status: status, contentType: "text/plain; charset=utf-8", body: Array((sentence + "\n").utf8),
+            mayBeStored: mayBeStored)
+    }
+}

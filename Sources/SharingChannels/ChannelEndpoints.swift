@@ -1,0 +1,64 @@
+package import DeviceSimulation
+
+/// The two apps that share a credential, and their device.
+package struct ChannelEndpoints: Sendable {
+    /// The device that both apps are installed on.
+    package let device: Device
+    /// The app that sends.
+    package let sender: App
+    /// The app that the credential is meant for.
+    package let receiver: App
+
+    /// Makes the ends of a channel.
+    package init(device: Device, sender: App, receiver: App) {
+        self.device = device
+        self.sender = sender
+        self.receiver = receiver
+    }
+
+    /// The name of the notification by which a receiver learns that a credential was sent.
+    package static let notification = "red.hound.keyshare.credential"
+
+    /// Posts the notification that a credential was sent.
+    ///
+    /// The credential is on the channel by now, so a failure to post is ignored: it takes nothing back.
+    package func announce() {
+        try? Notifications(device: device).post(Self.notification)
+    }
+
+    /// Returns the first keychain group that both apps may write to. An application group is a keychain group, too.
+    ///
+    /// - Throws: `SharingChannelError` `missingEntitlement` where there is none.
+    func sharedKeychainGroup() throws(SharingChannelError) -> String {
+        try shared(
+            .keychain, \.writableAccessGroups, named: { $0.keychainAccessGroups + $0.applicationGroups })
+    }
+
+    /// Returns the first application group of both apps.
+    ///
+    /// - Throws: `SharingChannelError` `missingEntitlement` where there is none.
+    func sharedApplicationGroup() throws(SharingChannelError) -> String {
+        try shared(.application, \.applicationGroups, named: \.applicationGroups)
+    }
+
+    private func shared(
+        _ kind: MissingGroup.Kind, _ groups: KeyPath<App, [String]>, named: (Entitlements) -> [String]
+    ) throws(SharingChannelError) -> String {
+        // A group belongs to one team: Apple registers an application group for a team, and a keychain group has the
+        // team's identifier in front.
+        let isOneTeam = sender.teamIdentifier == receiver.teamIdentifier
+        let receivers = receiver[keyPath: groups]
+        if isOneTeam, let group = sender[keyPath: groups].first(where: receivers.contains) { return group }
+        // First the groups that one app names and the other lacks, then those that are wrong in an app's own
+        // entitlements. The tokens' group comes last, because no app can share it.
+        let named = [(receiver, sender), (sender, receiver), (sender, sender), (receiver, receiver)]
+            .flatMap { app, other in named(other.entitlements).map { (app: app, group: $0) } }
+        let isTokens = { (named: (app: App, group: String)) in named.group == Entitlements.tokenGroup }
+        throw SharingChannelError(
+            .missingEntitlement,
+            "\(sender.bundleIdentifier) and \(receiver.bundleIdentifier) have no common \(kind) group",
+            missingGroup: MissingGroup(
+                kind: kind, isOneTeam: isOneTeam,
+                unusable: named.filter { !isTokens($0) } + named.filter(isTokens)))
+    }
+}

@@ -1,0 +1,93 @@
+internal import LoopbackHTTP
+internal import SecretMemory
+internal import Synchronization
+
+/// One content that is handed out over HTTP, once, to a request with the right token, within a minute.
+final class OneTimeOffer: Sendable {
+    /// The path of the content.
+    static let path = "/credential"
+    /// The text before the token in `Authorization` (RFC 6750, 2.1).
+    private static let scheme = "Bearer "
+    /// How long the content is offered.
+    private static let lifetime = Duration.seconds(60)
+
+    private struct State {
+        /// The content; nil once it has been handed out.
+        var content: [UInt8]?
+        let token: SecretBytes
+        let end: ContinuousClock.Instant
+    }
+
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state = Mutex<State?>(nil)
+
+    /// Makes an offer of nothing yet, whose minute is measured by `now`.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
+        self.now = now
+    }
+
+    /// Makes the request that fetches the content with `token`, or without any.
+    static func request(token: SecretBytes?) -> HTTPRequest {
+        HTTPRequest(method: .get, path: path, authorization: token.map(authorization))
+    }
+
+    /// Offers `content` for `token`, in place of an earlier content.
+    func set(_ content: [UInt8], token: SecretBytes) {
+        let end = now() + Self.lifetime
+        state.withLock { $0 = State(content: content, token: token, end: end) }
+        // No request may come, and the content must leave the memory without one, too.
+        Task { [weak self] in
+            try? await Task.sleep(until: end, clock: .continuous)
+            self?.withdrawIfOver()
+        }
+    }
+
+    /// Ends the offer and drops the content.
+    func withdraw() {
+        state.withLock { $0 = nil }
+    }
+
+    /// Answers a request: status 200 with the content, 401 without the right token, 410 for content that has been
+    /// handed out, 404 and 405 for another path and another method.
+    func answer(_ request: HTTPRequest) -> HTTPResponse {
+        guard request.path == Self.path else { return Self.response(404) }
+        guard request.method == .get else { return Self.response(405) }
+        guard let token = request.authorization.flatMap(Self.token) else { return Self.response(401) }
+        withdrawIfOver()
+        return state.withLock { state in
+            guard let known = state?.token, token == known else { return Self.response(401) }
+            guard let content = state?.content.take() else { return Self.response(410) }
+            return Self.response(200, content)
+        }
+    }
+
+    private func withdrawIfOver() {
+        let now = now()
+        state.withLock { state in
+            if let end = state?.end, end <= now { state = nil }
+        }
+    }
+
+    private static func response(_ status: Int, _ content: [UInt8] = []) -> HTTPResponse {
+        HTTPResponse(
+            status: status, contentType: "application/octet-stream", body: content, mayBeStored: false)
+    }
+
+    private static func authorization(_ token: SecretBytes) -> SecretBytes {
+        let scheme = Array(scheme.utf8)
+        return unsafe SecretBytes(capacity: scheme.count + token.count) { buffer in
+            unsafe buffer.copyBytes(from: scheme)
+            unsafe token.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[scheme.count...]).copyMemory(from: $0)
+            }
+            return scheme.count + token.count
+        }
+    }
+
+    private static func token(in authorization: SecretBytes) -> SecretBytes? {
+        unsafe authorization.withUnsafeBytes { bytes in
+            guard unsafe bytes.starts(with: scheme.utf8) else { return nil }
+            return unsafe SecretBytes(bytes.dropFirst(scheme.utf8.count))
+        }
+    }
+}

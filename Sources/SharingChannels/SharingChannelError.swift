@@ -1,0 +1,129 @@
+internal import PrivateFiles
+package import DeviceSimulation
+internal import Diagnostics
+internal import KeyShareWire
+internal import LocalSockets
+
+/// Why a credential did not come through a channel.
+package struct SharingChannelError: Failure {
+    /// The kinds of failure. The raw value is the stable name that commands print.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// An app is not entitled to the group that the channel needs.
+        case missingEntitlement = "missing-entitlement"
+        /// The state of the device keeps the channel closed.
+        case locked
+        /// The user did not agree, or could not be asked.
+        case denied
+        /// The credential has expired.
+        case expired
+        /// Another app has put something else in the credential's place.
+        case overwritten
+        /// The channel gives a credential once, and has given it.
+        case alreadyUsed = "spent"
+        /// The process that hands the credential over does not run.
+        case notRunning = "not-running"
+        /// The app does not have the key that both ends share.
+        case notPaired = "not-paired"
+        /// The system keeps this kind of extension from the channel.
+        case notPermitted = "not-permitted"
+        /// The data on the channel was altered.
+        case damaged
+        /// None of several channels is open.
+        case noChannel = "no-channel"
+        /// Any other failure, such as that of a file or a disk.
+        case failed
+    }
+
+    /// The kind of failure.
+    package let code: Code
+    /// One sentence for people, without a full stop and without the secret.
+    package let reason: String
+    /// The error of the module below; nil where the channel itself failed.
+    package let cause: (any Error)?
+    /// What the two apps lack, for `missingEntitlement` of a channel through a group; nil for other failures.
+    package let missingGroup: MissingGroup?
+
+    /// Makes an error of this kind with a sentence for people.
+    package init(
+        _ code: Code, _ reason: String, missingGroup: MissingGroup? = nil, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.missingGroup = missingGroup
+        self.cause = cause
+    }
+
+    /// Turns an error of a lower module into a channel's. A `SharingChannelError` stays as it is.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as SharingChannelError: self = error
+        case let error as KeychainError: self.init(Self.code(error.code), error.reason, cause: error)
+        case let error as DeviceError: self.init(Self.code(error.code), error.reason, cause: error)
+        case let error as FileError:
+            self.init(error.code == .damagedFile ? .damaged : .failed, error.reason, cause: error)
+        case let error as SocketError:
+            let isGone = [.notRunning, .closed].contains(error.code)
+            self.init(isGone ? .notRunning : .failed, error.reason, cause: error)
+        case let error as ProviderFailure:
+            // `OneItemProvider` refuses for one reason only: the lock of the device.
+            self.init(error.code == .refused ? .locked : .failed, error.reason, cause: error)
+        case let error as PasteboardError: self.init(Self.code(error.code), error.reason, cause: error)
+        default: self.init(.failed, "\(error)", cause: error)
+        }
+    }
+
+    private static func code(_ code: KeychainError.Code) -> Code {
+        switch code {
+        case .missingEntitlement: .missingEntitlement
+        case .interactionNotAllowed: .locked
+        case .decode, .invalidKeychain: .damaged
+        default: .failed
+        }
+    }
+
+    private static func code(_ code: DeviceError.Code) -> Code {
+        switch code {
+        case .missingEntitlement: .missingEntitlement
+        case .locked: .locked
+        default: .failed
+        }
+    }
+
+    private static func code(_ code: PasteboardError.Code) -> Code {
+        switch code {
+        case .denied, .consentFailed: .denied
+        case .expired: .expired
+        case .overwritten: .overwritten
+        case .notPermitted: .notPermitted
+        case .damaged: .damaged
+        case .tooLarge, .inputOutput: .failed
+        }
+    }
+
+    /// Runs `body` and turns its errors into a channel's.
+    ///
+    /// - Throws: `SharingChannelError` for every error of `body`.
+    package static func wrapping<Value>(_ body: () throws -> Value) throws(SharingChannelError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw SharingChannelError(error)
+        }
+    }
+}
+
+/// What keeps two apps from having a common group. The commands turn it into advice.
+package struct MissingGroup: Sendable {
+    /// The kinds of group that a channel can go through.
+    package enum Kind: String, Sendable {
+        case keychain, application
+    }
+
+    /// The kind of the group that is missing.
+    package let kind: Kind
+    /// Whether the apps are of one team. Apps of two teams can have no common group: a group belongs to a team.
+    package let isOneTeam: Bool
+    /// The groups that one of the apps names in its entitlements, with an app that cannot use the group, the most
+    /// telling first.
+    package let unusable: [(app: App, group: String)]
+}
