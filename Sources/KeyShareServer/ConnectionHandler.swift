@@ -1,57 +1,65 @@
 internal import KeyShareWire
 internal import LocalSockets
-internal import KeySharing
 internal import Logging
 internal import NIOCore
 
-/// Carries out what a connection's `Session` decides: writes, timers, questions to the provider.
+/// The channel handler of a connection: it carries out what the connection's `Session` decides, which is writes,
+/// timers, and questions to the provider.
 ///
-/// A channel handler and not an async channel: a password is answered within the read that asked for it,
-/// with one `read` and one `write` and no switch to another thread, which is most of what a fetch costs.
+/// It is a channel handler and not an async channel for speed: a password is answered within the read that asked for
+/// it, by one `read` and one `write`, and without a switch to another thread, which would cost more than the rest.
 /// Everything here runs on the channel's event loop.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// The number of the connection, in the order of arrival.
     let id: Int
     private let peer: PeerIdentity
     private let service: any ProviderService
-    private let connections: Connections
+    private let registry: ConnectionRegistry
     private let logger: Logger
 
     private var session: Session
     private var context: ChannelHandlerContext?
+    /// The time of the event that is being handled.
     private var now: NIODeadline
-    private var outbox = Outbox()
-    /// What the channel is writing; there is one write at a time, so that what waits stays here, counted.
+    private var replies = ReplyBuffer()
+    /// The bytes that the channel is writing. There is one write at a time, so that all other bytes wait in
+    /// `replies`, where they are counted.
     private var inFlight: (bytes: ByteBuffer, isSecret: Bool)?
-    /// The memory of the last write, to be used again.
+    /// The memory of the last write, for the next one.
     private var spare = ByteBuffer()
+    /// Why the connection closes once its last bytes are written; nil while it stays.
     private var closing: Session.CloseReason?
+    /// Whether NIO asked for a read that waits until the session can receive again.
     private var isReadHeldBack = false
+    /// Whether the registry knows that this connection has said hello.
     private var hasReportedHello = false
+    /// The bytes of held content that the registry counts for this connection.
     private var reportedBytes = 0
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+    /// Questions to the provider, by the session's token.
     private var tasks: [Int: Task<Void, Never>] = [:]
 
-    init(id: Int, peer: PeerIdentity, connections: Connections) {
+    init(id: Int, peer: PeerIdentity, registry: ConnectionRegistry) {
         self.id = id
         self.peer = peer
-        self.connections = connections
-        self.service = connections.service
+        self.registry = registry
+        self.service = registry.service
         self.now = .now()
         var versions = Wire.versions
-        if case .versions(let spoken) = connections.fault { versions = spoken }
+        if case .versions(let spoken) = registry.fault { versions = spoken }
         self.session = Session(
-            limits: connections.limits, serverName: connections.serverName,
-            services: connections.services, versions: versions, at: now)
-        var logger = connections.logger
+            limits: registry.limits, serverName: registry.serverName,
+            services: registry.services, versions: versions, at: now)
+        var logger = registry.logger
         logger[metadataKey: "connection"] = "\(id)"
         self.logger = logger
     }
 
-    /// Since when there has been nothing to do; nil while there is.
+    /// The time since which the connection is idle; nil while a request or a reply is outstanding.
     var idleSince: NIODeadline? { session.idleSince }
 }
 
@@ -70,7 +78,7 @@ extension ConnectionHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        connections.endOldGrants()
+        registry.endOldGrants()
         now = .now()
         session.receive(unwrapInboundIn(data), at: now)
         process()
@@ -107,29 +115,29 @@ extension ConnectionHandler {
             task.cancel()
         }
         tasks = [:]
-        if outbox.isSecret {
-            outbox.bytes.overwrite()
+        if replies.isSecret {
+            replies.bytes.overwrite()
         }
-        connections.released(reportedBytes)
+        registry.addHeldBytes(-reportedBytes)
         reportedBytes = 0
-        connections.left(id)
+        registry.remove(id)
     }
 
-    /// Ends all grants; reads that wait for content are told so.
+    /// Ends all grants of the connection. Reads that wait for content fail with `notAvailable`.
     func endGrants() {
         now = .now()
         session.endGrants()
         process()
     }
 
-    /// Finishes what is being answered, and closes.
+    /// Finishes the outstanding requests, and closes.
     func drain() {
         now = .now()
         session.drain()
         process()
     }
 
-    /// Closes at once; what was not sent is lost.
+    /// Closes at once. Bytes that were not written are lost.
     func close(_ reason: Session.CloseReason) {
         closing = closing ?? reason
         context?.close(promise: nil)
@@ -139,6 +147,7 @@ extension ConnectionHandler {
 // MARK: - Actions of the session
 
 extension ConnectionHandler {
+    /// Takes actions from the session until there is none, and writes what they produced.
     private func process() {
         repeat {
             while let action = session.next(at: now) {
@@ -147,10 +156,10 @@ extension ConnectionHandler {
         } while flush()
         if !hasReportedHello, session.hasSaidHello {
             hasReportedHello = true
-            connections.saidHello(id)
+            registry.markReady(id)
         }
         if session.heldBytes != reportedBytes {
-            connections.holds(session.heldBytes - reportedBytes)
+            registry.addHeldBytes(session.heldBytes - reportedBytes)
             reportedBytes = session.heldBytes
         }
         if let closing, inFlight == nil {
@@ -175,9 +184,9 @@ extension ConnectionHandler {
         case .reply(let reply, let requestID):
             send(reply, requestID)
         case .send(let frame):
-            outbox.append(frame)
+            replies.append(frame)
             let type = frame.getInteger(at: frame.readerIndex + 4, as: UInt8.self)
-            let count = shortened(frame.readableBytes, type)
+            let count = applyCut(frame.readableBytes, type)
             session.queued(count, at: now)
             logger.debug("answered", metadata: ["bytes": "\(count)"])
         case .perform(let work, let token, let requestID):
@@ -187,54 +196,60 @@ extension ConnectionHandler {
         }
     }
 
+    /// Encodes a reply. A reply that does not fit a frame becomes `internalError`.
     private func send(_ reply: ProviderReply, _ requestID: UInt32, of identifier: String? = nil) {
-        let before = outbox.bytes.readableBytes
+        let before = replies.bytes.readableBytes
         do throws(ProviderFailure) {
             do throws(ProviderFailure) {
-                try outbox.append(reply, requestID: requestID)
+                try replies.append(reply, requestID: requestID)
             } catch {
                 let failure = ProviderFailure(.internalError, "the answer does not fit a frame")
-                try outbox.append(.failure(failure), requestID: requestID)
+                try replies.append(.failure(failure), requestID: requestID)
             }
         } catch {
-            // A failure of one short sentence always fits.
+            // This cannot happen: a failure of one short sentence always fits a frame.
             logger.error("a failure could not be encoded", metadata: ["error": "\(error)"])
         }
-        let count = shortened(outbox.bytes.readableBytes - before, reply.messageType.rawValue)
+        let count = applyCut(replies.bytes.readableBytes - before, reply.messageType.rawValue)
         session.queued(count, at: now)
         logger.debug("answered", metadata: Self.metadata(of: reply, requestID, identifier, count))
     }
 
-    /// How many of the last reply's bytes are left to send: all, unless the fault is to cut it.
-    private func shortened(_ count: Int, _ type: UInt8?) -> Int {
-        guard case .cut(let cut) = connections.fault, cut.rawValue == type else { return count }
-        outbox.dropLast(count - count / 2)
+    /// Applies the fault that cuts a reply to the last `count` bytes, which are a reply of `type`.
+    ///
+    /// - Returns: How many of the bytes are left to send: all, unless the fault cuts this type.
+    private func applyCut(_ count: Int, _ type: UInt8?) -> Int {
+        guard case .cut(let cut) = registry.fault, cut.rawValue == type else { return count }
+        replies.dropLast(count - count / 2)
         closing = closing ?? .fault
         return count / 2
     }
 
+    /// Asks the provider off the event loop, and comes back with the outcome.
     private func ask(_ work: SessionWork, token: Int, requestID: UInt32) {
         guard let context else { return }
-        logger.debug("asked", metadata: ["request": "\(requestID)", "work": "\(LogText.of(work))"])
+        logger.debug("asked", metadata: ["request": "\(requestID)", "work": "\(work.logDescription)"])
         let box = NIOLoopBound(self, eventLoop: context.eventLoop)
-        tasks[token] = Task { [service, entrance = connections.entrance] in
+        tasks[token] = Task { [service, loop = registry.loop] in
             let outcome = await work.ask(service, requestID: requestID)
-            entrance.execute { box.value.complete(token, outcome) }
+            loop.execute { box.value.complete(token, outcome) }
         }
     }
 
     private func complete(_ token: Int, _ outcome: SessionWork.Outcome) {
         guard tasks.removeValue(forKey: token) != nil else { return }
-        connections.endOldGrants()
+        registry.endOldGrants()
         now = .now()
-        session.complete(token, with: connections.withinBudget(outcome), at: now)
+        session.complete(token, with: registry.limited(outcome), at: now)
         process()
     }
 
-    /// Hands what is encoded to the channel; whether it was written within the call.
+    /// Hands the encoded replies to the channel.
+    ///
+    /// - Returns: Whether the channel wrote them within this call.
     private func flush() -> Bool {
-        guard let context, inFlight == nil, outbox.bytes.readableBytes > 0 else { return false }
-        let sending = outbox.take(leaving: spare)
+        guard let context, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
+        let sending = replies.take(reusing: spare)
         spare = ByteBuffer()
         inFlight = sending
         let promise = context.eventLoop.makePromise(of: Void.self)
@@ -256,20 +271,22 @@ extension ConnectionHandler {
         return isWritten
     }
 
-    /// Failed writes end here too: the channel closes after them, and the secret goes all the same.
+    /// Ends a write, whether it succeeded or failed, and overwrites its bytes if they held a password. After a failed
+    /// write the channel closes.
     private func finishWrite() {
         guard let written = inFlight.take() else { return }
         if written.isSecret {
             written.bytes.overwrite()
         }
         session.sent(written.bytes.readableBytes, at: now)
-        // One long answer must not keep its memory for as long as the connection lives.
+        // The memory of a long reply is not kept: it would stay for as long as the connection.
         if written.bytes.capacity <= 4_096 {
             spare = written.bytes
         }
     }
 
-    /// One timer a connection, moved only when the deadline comes nearer: a busy connection sets none.
+    /// Sets the connection's one timer. It is moved only to an earlier deadline, so that a busy connection does not set
+    /// a timer for every request; a timer that fires too early is set anew.
     private func armTimer() {
         guard let context, let deadline = session.deadline else { return }
         if let timer {
@@ -288,6 +305,7 @@ extension ConnectionHandler {
         timer = (deadline, task)
     }
 
+    /// The fields of the log line for a reply: types, sizes and identifiers, never content.
     private static func metadata(
         of reply: ProviderReply, _ requestID: UInt32, _ identifier: String?, _ count: Int
     ) -> Logger.Metadata {
@@ -298,7 +316,7 @@ extension ConnectionHandler {
             metadata["outcome"] = "\(failure.code)"
         }
         if let identifier {
-            metadata["item"] = "\(LogText.of(identifier))"
+            metadata["item"] = "\(identifier.logSafe)"
         }
         return metadata
     }

@@ -3,16 +3,17 @@ internal import Glibc
 internal import PrivateFiles
 internal import Synchronization
 
-/// A provider's socket on disk: its folder checked, its lock held, bound and listening.
+/// A listening socket in the file system, with its folder checked and its lock held.
 ///
-/// Owns three things until `close()`: the lock (so that there is one server for a path) with its file, the name
-/// in the folder, and the listening descriptor, which `takeDescriptor()` may hand on.
+/// Until `close()`, a listener owns three things: the lock and its file, so that there is one server for a path; the
+/// socket's name in the folder; and the listening descriptor, which `takeDescriptor()` may hand on.
 final class Listener: Sendable {
+    /// The path of the socket.
     let path: String
-    /// Nil where somebody else holds the name.
+    /// The lock by which there is one server for a path; nil for an inherited socket.
     private let lock: FileLock?
-    /// Which file the socket is, so that a later one of the same name is never removed; nil where the name is
-    /// somebody else's.
+    /// The file that the socket is, so that a later file of that name is not removed; nil for an inherited socket,
+    /// whose name belongs to the service manager.
     private let identity: FileIdentity?
     private let state: Mutex<State>
 
@@ -21,13 +22,13 @@ final class Listener: Sendable {
         var isOpen = true
     }
 
-    /// Connections that wait for an accept; the kernel cuts it to its own limit.
+    /// The number of connections that may wait for an accept; the kernel lowers it to its own limit (listen(2)).
     static let backlog: CInt = 1_024
 
-    /// Takes the socket at `path`: makes its folder (one level, 0700) where it is missing, replaces the
-    /// socket of a server that is gone, and leaves everything else alone.
+    /// Takes the socket at `path`. The folder is made where it is missing (one level, mode 0700), and the socket of a
+    /// server that is gone is replaced; any other file of that name is left alone.
     ///
-    /// - Throws: `SocketError`, by the reasons its codes name.
+    /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     init(path: String) throws(SocketError) {
         try SocketPath.check(path)
         try Self.checkFolder(of: path)
@@ -49,12 +50,12 @@ final class Listener: Sendable {
         self.path = path
     }
 
-    /// Takes a socket that listens already, made and named by whoever started this process; the name is theirs,
-    /// and stays.
+    /// Takes a socket that listens already. The service manager that made it keeps its name.
     ///
-    /// - Parameter descriptor: closed by this object unless it is taken, and not where this throws.
-    /// - Throws: `SocketError`: `notASocket` where it is no listening stream socket of the UNIX domain with a
-    ///   name in a folder, `unsafeFolder` where others may enter that folder.
+    /// - Parameter descriptor: The listening descriptor. The listener closes it unless it is taken; where this throws,
+    ///   it stays open.
+    /// - Throws: `SocketError`: `notASocket` where the descriptor is no listening stream socket of the UNIX domain with
+    ///   a name in a folder, `unsafeFolder` where others may enter that folder, `system`.
     init(inherited descriptor: CInt) throws(SocketError) {
         func option(_ name: CInt) -> CInt? {
             var value: CInt = 0
@@ -68,7 +69,7 @@ final class Listener: Sendable {
                 .notASocket, "the descriptor \(descriptor) is no listening socket with a name in a folder")
         }
         try Self.checkFolder(of: path)
-        // A child must not have it, and no accept may wait.
+        // A child process must not inherit the descriptor, and an accept must not block.
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
             throw SocketError(.system, "the inherited socket cannot be set up", errno: errno)
         }
@@ -82,19 +83,19 @@ final class Listener: Sendable {
         close()
     }
 
-    /// Hands the listening descriptor to the caller, who must close it; nil the second time.
+    /// Hands the listening descriptor to the caller, who must close it; nil on a second call.
     func takeDescriptor() -> CInt? {
         state.withLock { $0.descriptor.take() }
     }
 
-    /// Takes the socket's name out of the folder, so that nobody new comes; the lock stays.
+    /// Removes the socket from the folder, so that no new consumer connects. The lock stays.
     func unlinkSocket() {
         if let identity, FileIdentity(path: path)?.isSameFile(as: identity) == true {
             unsafe unlink(path)
         }
     }
 
-    /// Gives back the name, the lock with its file and, unless it was taken, the descriptor.
+    /// Removes the socket, the lock and the lock's file, and closes the descriptor unless it was taken.
     func close() {
         let (wasOpen, descriptor) = state.withLock { state in
             defer { state.isOpen = false }
@@ -143,8 +144,10 @@ extension Listener {
         return lock
     }
 
-    /// The lock is ours, so a socket that is there belongs to a server that is gone, or to one that keeps
-    /// no lock: whether it answers tells them apart.
+    /// Removes the socket of a server that is gone. This process holds the lock, so a socket at `path` belongs to a
+    /// server that is gone or to one without a lock; the latter answers a connection.
+    ///
+    /// - Throws: `SocketError`: `notASocket`, `alreadyRunning` where the socket answers, `system`.
     private static func clearStaleSocket(at path: String) throws(SocketError) {
         guard let facts = FileIdentity(path: path) else { return }
         guard facts.type == S_IFSOCK else {
@@ -156,7 +159,7 @@ extension Listener {
             unsafe connect(probe, address, length) == 0 ? 0 : errno
         }
         switch reason {
-        // EAGAIN: its queue is full, so there is somebody.
+        // EAGAIN means that the queue is full, so that a server is there.
         case 0, EAGAIN, EINPROGRESS:
             throw SocketError(.alreadyRunning, "another provider answers at \(path)")
         case ECONNREFUSED:
@@ -170,8 +173,8 @@ extension Listener {
 
     private static func bind(_ path: String) throws(SocketError) -> CInt {
         let descriptor = try makeSocket()
-        // The name in the folder gets the mode of the socket, less the umask. Setting it here needs no umask
-        // of 0177 round the bind, which would be the whole process's, other threads' new files included.
+        // The name in the folder gets the mode of the socket, less the umask. The mode is set on the socket because a
+        // umask of 0177 round the bind would hold for the files of all threads of the process.
         let reason =
             fchmod(descriptor, 0o600) != 0
             ? errno
@@ -191,7 +194,7 @@ extension Listener {
         return descriptor
     }
 
-    /// Where a socket is in the file system; nil for one without a name, or with an abstract one.
+    /// The path of a socket in the file system; nil for a socket without a name, or with an abstract one (unix(7)).
     private static func name(of descriptor: CInt) -> String? {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -214,7 +217,7 @@ extension Listener {
         return descriptor
     }
 
-    /// `path` is at most 107 bytes by now, so it fits with the zero behind it.
+    /// Calls `body` with the address of `path`, which has at most 107 bytes by now and fits with a NUL behind it.
     private static func withAddress(
         of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
     ) -> CInt {
@@ -224,7 +227,7 @@ extension Listener {
             unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
         }
         return unsafe withUnsafeBytes(of: &address) { bytes in
-            // A whole sockaddr_un stands behind the pointer, which is what the length says.
+            // The pointer refers to a whole sockaddr_un, and the length says so.
             unsafe bytes.withMemoryRebound(to: sockaddr.self) { address in
                 guard let start = address.baseAddress else { return EINVAL }
                 return unsafe body(start, socklen_t(MemoryLayout<sockaddr_un>.size))

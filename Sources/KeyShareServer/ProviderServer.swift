@@ -1,23 +1,23 @@
+internal import Glibc
 package import KeyShareWire
 package import LocalSockets
-internal import Glibc
-internal import KeySharing
 package import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The provider's end of the socket, as a service of a service group.
+/// The server of a provider's socket, to be run in a service group.
 ///
-/// The initialiser takes the socket, so that consumers may connect once it has returned; `run()` answers
-/// them until the group shuts down gracefully or the task is cancelled. Then nobody new is accepted, what is
-/// being answered is finished (for at most `Limits.drain`), and the socket leaves the folder.
+/// The initialiser takes the socket, so that consumers may connect once it has returned. `run()` answers them until
+/// the group shuts down gracefully or the task is cancelled. The server then accepts no new connection, finishes
+/// outstanding requests for at most `Limits.drain`, and removes the socket.
 ///
-/// One event loop serves all connections: passwords are answered on it, everything else is asked of the
-/// provider off it. A second loop would only make the two compete for what they share.
+/// One event loop serves all connections. Passwords are answered on it; everything else is asked of the provider off
+/// it. A second loop would gain nothing: both would wait for the provider's one keychain.
 package final class ProviderServer: Service {
-    /// What a server grants its peers: times, counts and sizes. <doc:Protocol> gives the reason for each.
+    /// What a server grants its peers: times, counts and sizes. `Protocol.md` of `KeyShareWire`
+    /// gives the reason for each.
     package struct Limits: Sendable {
         /// The time from the accept to the end of the hello.
         package var hello: Duration = .seconds(2)
@@ -62,23 +62,24 @@ package final class ProviderServer: Service {
     private let fault: ConnectionFault?
     private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
     private let logger: Logger
-    /// What runs on the event loop, and the way there, while it serves.
-    private let serving = Mutex<(entrance: LoopEntrance, connections: NIOLoopBound<Connections>)?>(nil)
+    /// The event loop and the connections on it; nil while the server does not run.
+    private let serving = Mutex<(loop: ClosableEventLoop, registry: NIOLoopBound<ConnectionRegistry>)?>(nil)
 
-    /// Takes the socket at `path`; its folder is made where it is missing.
+    /// Takes the socket at `path`, and makes its folder where it is missing.
     ///
     /// - Parameters:
-    ///   - path: At most 107 bytes; its folder must be this user's alone.
-    ///   - inherited: A socket that listens already, instead of one at `path`: its name, and all that goes with
-    ///     it, is that of whoever started this process. Closed by the server.
-    ///   - service: The provider.
-    ///   - limits: What peers are granted.
-    ///   - serverName: What the hello's reply says.
-    ///   - services: The names of the services there are.
-    ///   - fault: What to do wrong on purpose, for the tests of consumers.
-    ///   - acceptsPeer: Who may connect, by the kernel's word; asked before a byte is read.
-    ///   - logger: Gets types, sizes, identifiers and outcomes; never content, never a password.
-    /// - Throws: `SocketError` where the socket cannot be had.
+    ///   - path: The socket's path, at most 107 bytes. Its folder must belong to this user and be closed to others.
+    ///   - inherited: A descriptor that listens already, to be used instead of `path`. The service manager that
+    ///     opened it keeps its name; the server closes the descriptor.
+    ///   - service: The provider that answers.
+    ///   - limits: The limits for peers.
+    ///   - serverName: The provider's name in the reply to the hello.
+    ///   - services: The names of the services that the provider has.
+    ///   - fault: Something to do wrong on purpose, for tests of consumers; nil for nothing.
+    ///   - acceptsPeer: Tells whether this user may connect. The kernel names the user (docs/rules.md R6.13); the check
+    ///     comes before a byte is read.
+    ///   - logger: The log. It gets types, sizes, identifiers and outcomes, never content or passwords.
+    /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     package init(
         path: String, inherited: CInt? = nil, service: any ProviderService,
         limits: Limits = Limits(),
@@ -98,12 +99,12 @@ package final class ProviderServer: Service {
         self.fault = fault
         self.acceptsPeer = acceptsPeer
         self.logger = logger
-        // A peer that goes away while it is being answered is an error of its connection only.
+        // Writing to a peer that has gone would end the process otherwise (signal(7)).
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Lets this process have as many descriptors as the system permits it, before a server is made; where
-    /// that fails there are fewer connections, and no other harm.
+    /// Raises this process's limit of descriptors as far as the system permits (getrlimit(2)). Call it before a server
+    /// is made. Where it fails, the server keeps fewer connections.
     package static func raiseDescriptorLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var descriptors = rlimit()
@@ -112,60 +113,60 @@ package final class ProviderServer: Service {
         _ = unsafe setrlimit(resource, &descriptors)
     }
 
-    /// Serves until the graceful shutdown or the cancellation of the task.
+    /// Serves until the group shuts down gracefully or the task is cancelled.
     ///
-    /// - Throws: `SocketError` with `alreadyRan` the second time; what the event loop meets when it starts.
+    /// - Throws: `SocketError` `alreadyRan` on a second call; the errors of NIO where the event loop cannot start.
     package func run() async throws {
         guard let descriptor = listener.takeDescriptor() else {
             throw SocketError(.alreadyRan, "this server has run already")
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let entrance = LoopEntrance(group.next())
+        let loop = ClosableEventLoop(group.next())
         let result: Result<Void, any Error>
         do {
-            result = .success(try await serve(descriptor, on: group.next(), entrance))
+            result = .success(try await serve(descriptor, on: group.next(), loop))
         } catch {
             result = .failure(error)
         }
         listener.close()
-        entrance.close()
+        loop.close()
         try await group.shutdownGracefully()
         try result.get()
     }
 
-    /// Ends the grants of all connections if the provider's period for them has gone by, where no request has
-    /// brought that about yet: content that was granted leaves the memory.
+    /// Ends the grants of all connections if the provider's period of grants has changed (docs/rules.md R6.9, R6.11).
+    /// The next request would do so, too; this call drops the content from memory without waiting for one.
     package func endOldGrants() {
-        guard let (entrance, connections) = serving.withLock({ $0 }) else { return }
-        entrance.execute { connections.value.endOldGrants() }
+        guard let (loop, registry) = serving.withLock({ $0 }) else { return }
+        loop.execute { registry.value.endOldGrants() }
     }
 
     private func serve(
-        _ descriptor: CInt, on loop: any EventLoop, _ entrance: LoopEntrance
+        _ descriptor: CInt, on loop: any EventLoop, _ closableLoop: ClosableEventLoop
     ) async throws {
         let emptied = loop.makePromise(of: Void.self)
-        let connections = try await loop.submit { [self] in
+        let registry = try await loop.submit { [self] in
             NIOLoopBound(
-                Connections(
+                ConnectionRegistry(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    fault: fault, logger: logger, emptied: emptied, entrance: entrance),
+                    fault: fault, logger: logger, emptied: emptied, loop: closableLoop),
                 eventLoop: loop)
         }.get()
-        serving.withLock { $0 = (entrance, connections) }
+        serving.withLock { $0 = (closableLoop, registry) }
         defer { serving.withLock { $0 = nil } }
         let channel: any Channel
         do {
             channel = try await ServerBootstrap(group: loop)
-                // One accept for each time that somebody waits. Trying for more is an error when the last
-                // descriptor has just been given out, whether or not there is anybody else.
+                // One accept for each event. A second accept fails when the first took the last descriptor, even if
+                // no other connection waits.
                 .serverChannelOption(.maxMessagesPerRead, value: 1)
                 .serverChannelInitializer { [acceptsPeer] channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(
-                            Doorkeeper(connections: connections.value, acceptsPeer: acceptsPeer))
+                            AcceptHandler(registry: registry.value, acceptsPeer: acceptsPeer))
                     }
                 }
-                // One read a turn: a peer that sends without end gets no more turns than the others.
+                // One read for each event, so that a peer that sends without end gets no more turns than the others.
                 .childChannelOption(.maxMessagesPerRead, value: 1)
                 .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 8_192))
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -175,29 +176,29 @@ package final class ProviderServer: Service {
             emptied.succeed()
             throw error
         }
-        // NIO has listened again, with a shorter queue.
+        // NIO has called listen(2) with a shorter queue; this sets the length again.
         listen(descriptor, Listener.backlog)
         logger.info("listening", metadata: ["socket": "\(path)"])
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await channel.closeFuture.get()
-            // Also where the listening socket has failed and nobody asked for the end.
-            loop.execute { connections.value.drain() }
+            // This is needed where the listening socket failed and no shutdown was asked for.
+            loop.execute { registry.value.drain() }
             try await emptied.futureResult.get()
         } onCancelOrGracefulShutdown: { [listener, limits] in
             listener.unlinkSocket()
             loop.execute {
                 channel.close(promise: nil)
-                connections.value.drain()
+                registry.value.drain()
                 loop.assumeIsolated().scheduleTask(in: TimeAmount(limits.drain)) {
-                    connections.value.closeAll()
+                    registry.value.closeAll()
                 }
             }
         }
         logger.info("stopped", metadata: ["socket": "\(path)"])
     }
 
-    /// The limits, with no more connections than the process has descriptors for: some are left for the
-    /// files of the provider's work.
+    /// The limits, with no more connections than the process has descriptors for. Up to 64 descriptors are left for
+    /// the provider's files.
     private var effectiveLimits: Limits {
         var limits = limits
         var descriptors = rlimit()

@@ -1,89 +1,98 @@
 package import KeyShareWire
-package import SecretMemory
 package import KeySharing
+package import SecretMemory
 
-/// What a provider does behind the connection; the server checks grants, limits and framing before it asks.
+/// What a provider must do behind the connection. The server checks framing, grants and limits before it asks.
 ///
-/// All but `password(for:)` may take their time: they run off the event loop, and several at once. The
-/// error thrown is the error that the consumer sees, so its message must hold nothing secret.
+/// `password(for:)` and `grantPeriod()` are called on the event loop and must not block. All other functions run off
+/// it, several at once. An error that is thrown goes to the consumer, so its reason must hold no secret.
 package protocol ProviderService: Sendable {
-    /// The items of a container.
+    /// Returns a page of a container's items (docs/rules.md R3).
     ///
     /// - Parameters:
     ///   - container: The container's identifier, as the consumer sent it.
-    ///   - cursor: What the page before gave as `nextCursor`; nil for the first page. A consumer may send
-    ///     anything here.
-    ///   - limit: The most items to return, at least 1. Where a page does not fit a frame, the server asks
-    ///     again with the same cursor and a smaller limit.
-    /// - Returns: The page; its items in the order of the listing.
-    /// - Throws: `notAvailable` for a container that is not there.
+    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - limit: The most items to return, at least 1. Where a page does not fit a frame, the server asks again with
+    ///     this cursor and a smaller limit.
+    /// - Returns: The page, its items in the order of the listing.
+    /// - Throws: `notAvailable` where there is no such container, or the cursor means nothing.
     func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage
 
-    /// One item.
+    /// Returns one item.
     ///
-    /// - Throws: `notAvailable` where there is none.
+    /// - Throws: `notAvailable` where there is no such item.
     func item(_ identifier: String) async throws(ProviderFailure) -> Item
 
-    /// The names of the services of an item.
+    /// Returns the names of the services of an item (docs/rules.md R6.1).
     ///
     /// - Throws: `notAvailable` where there is no such item.
     func services(for identifier: String) async throws(ProviderFailure) -> [String]
 
-    /// The bytes of an item that was granted. The server keeps them until the grant ends.
+    /// Returns the bytes of an item that is granted. The server keeps them until the grant ends.
     ///
-    /// - Throws: `notAvailable` where it has gone since, `refused` where it is over a limit or the device keeps
+    /// - Throws: `notAvailable` where the item has gone since; `refused` where it is over a limit, or the device keeps
     ///   it closed.
     func content(of identifier: String) async throws(ProviderFailure) -> [UInt8]
 
-    /// The password of an item that was granted.
+    /// Returns the password of an item that is granted.
     ///
-    /// Called on the event loop, once for each fetch: it must answer from memory, and look at no more than one
-    /// small file for whether it may.
+    /// It is called on the event loop, once for each fetch. It must answer from memory; a look at one small file, the
+    /// device's state, is the most it may add.
     ///
-    /// - Throws: `notAvailable` where the item has gone since, `refused` while the device keeps it closed,
+    /// - Throws: `notAvailable` where the item has gone since, `refused` while the device keeps the password closed,
     ///   `serviceFailed` where there is no password.
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes
 
-    /// A number that is another one when everything that was granted before is over, as when the device was
-    /// locked or restarted.
+    /// Returns the number of the period in which grants are valid. A number that differs from the last one ends every
+    /// grant made before, as when the device was locked or the password replaced (docs/rules.md R6.9, R6.11).
     ///
-    /// Called on the event loop, before whatever might use a grant: it must take no longer than a look at one
-    /// small file.
+    /// It is called on the event loop before every use of a grant. It must take no longer than a look at one small
+    /// file.
     ///
-    /// - Throws: Where the provider cannot tell, which ends what was granted too.
+    /// - Throws: `serviceFailed` where the provider cannot tell, which ends all grants, too.
     func grantPeriod() throws(ProviderFailure) -> UInt64
 
-    /// Legacy: the rows for these types, in pages as `page(of:after:limit:)` has them.
+    /// Legacy: returns a page of the rows for `types` (docs/rules.md R4).
     ///
-    /// - Throws: `usage` for types that are not known, `mixedMechanisms` for types of the other mechanism.
+    /// - Parameters:
+    ///   - types: The types that the consumer asked for.
+    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - limit: The most rows to return, at least 1.
+    /// - Throws: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism.
     func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage
 
-    /// Legacy: makes the export of a row that `present` gave for these types.
+    /// Legacy: exports a row that `present` gave for `types` (docs/rules.md R4.10).
     ///
-    /// - Throws: As `present`, and `notAvailable` where there is no such row.
+    /// - Throws: `notAvailable` where there is no such row, `usage` for unknown types, `mixedMechanisms` for types of the
+    ///   other mechanism.
     func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport
 
-    /// The facts that decide where identities are listed, in pages as `page(of:after:limit:)` has them.
+    /// Returns a page of the facts that decide where identities are listed.
     ///
-    /// - Throws: Where the provider cannot tell.
+    /// - Parameters:
+    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - limit: The most identities to describe, at least 1.
+    /// - Throws: `serviceFailed` where the provider cannot tell.
     func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage
 }
 
-/// One export of the legacy mechanism: a file for the one connection that chose it.
+/// An export of the legacy mechanism: a file for the one connection that chose it.
 ///
-/// The connection that asked holds the bytes and reads them under the item's identifier; nobody else can.
-/// Its password goes to the pasteboard, never through here.
+/// The server keeps the bytes for that connection, which reads them under the item's identifier. The file's password
+/// goes to the pasteboard, never over the connection (docs/rules.md R4.10).
 package struct LegacyExport: Sendable {
-    /// The file as handed over, such as `tmp.p12`; its identifier must be this export's alone.
+    /// The file's description, such as `tmp.p12` (docs/rules.md R4.11). Its identifier must be unique to this export.
     package var item: Item
+    /// The file's bytes.
     package var content: [UInt8]
 
+    /// Makes an export from a file's description and bytes.
     package init(item: Item, content: [UInt8]) {
         self.item = item
         self.content = content

@@ -2,10 +2,11 @@ private import Glibc
 package import NIOCore
 
 extension ByteBuffer {
-    /// Writes zeros over all readable memory of this buffer, in place.
+    /// Overwrites all readable bytes of this buffer with zeros, in place.
     ///
-    /// `explicit_bzero` (bzero(3)) is never optimised away. Writing past copy-on-write is intended: every other holder
-    /// of this heap block loses the bytes too, and nobody reads the block again, because it has been sent or decoded.
+    /// Call it on the memory of a password once the password has been sent or decoded. `explicit_bzero` (bzero(3)) is
+    /// used because the optimiser may drop a `memset` on memory that is not read again. The write goes past
+    /// copy-on-write on purpose: every buffer that shares the memory loses the bytes, and no such buffer is read again.
     package func overwrite() {
         unsafe withUnsafeReadableBytes { bytes in
             guard let start = bytes.baseAddress else { return }

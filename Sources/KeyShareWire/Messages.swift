@@ -3,21 +3,22 @@ package import SecretMemory
 
 /// The service that hands out the password of the provider's files.
 package enum PasswordService {
-    /// Its name, by which a consumer must pick it among an item's services.
+    /// The name by which a consumer picks the service among an item's services (docs/rules.md R6.1, R6.3).
     package static let name = "red.hound.KeySharingPassword-v1.0.0"
 }
 
-/// What a consumer says first: who it is, and what it speaks.
+/// A consumer's first message: who it is, and which versions it speaks.
 package struct Hello: Sendable, Hashable {
     /// The oldest version of the protocol that the consumer speaks.
     package var minimumVersion: UInt16
-    /// The newest.
+    /// The newest version of the protocol that the consumer speaks.
     package var maximumVersion: UInt16
-    /// What the consumer calls itself: for the log, and no proof of anything.
+    /// The consumer's name for the provider's log. It proves nothing.
     package var clientName: String
-    /// The services it means to use; empty for none.
+    /// The names of the services that the consumer will use; empty for none.
     package var services: [String]
 
+    /// Makes a hello from its fields.
     package init(minimumVersion: UInt16, maximumVersion: UInt16, clientName: String, services: [String]) {
         self.minimumVersion = minimumVersion
         self.maximumVersion = maximumVersion
@@ -26,15 +27,16 @@ package struct Hello: Sendable, Hashable {
     }
 }
 
-/// What the provider answers to a hello.
+/// The provider's answer to a hello.
 package struct Welcome: Sendable, Hashable {
-    /// The version that both speak from here on: the newest common one.
+    /// The version that both sides speak from here on: the newest that they have in common.
     package var version: UInt16
-    /// What the provider calls itself.
+    /// The provider's name for the consumer's log. It proves nothing.
     package var serverName: String
-    /// Those of the wanted services that the provider has.
+    /// The services of the hello that the provider has.
     package var services: [String]
 
+    /// Makes a welcome from its fields.
     package init(version: UInt16, serverName: String, services: [String]) {
         self.version = version
         self.serverName = serverName
@@ -42,59 +44,77 @@ package struct Welcome: Sendable, Hashable {
     }
 }
 
-/// One request of a consumer, as a value; how it travels is the connection's business.
+/// A request of a consumer.
+///
+/// No request changes an item (docs/rules.md R3.17).
 package enum ProviderRequest: Sendable, Hashable {
-    /// Must come first, and only once.
+    /// Opens the connection. It comes first, and once.
     case hello(Hello)
-    /// The items of a container, from the one that `cursor` names; `limit` is an upper bound.
+    /// Asks for the items of a container, from the one that `cursor` names, at most `limit` of them.
     case enumerate(container: String, cursor: String?, limit: UInt16)
-    /// One item by its identifier.
+    /// Asks for one item.
     case item(identifier: String)
-    /// The names of the services of an item.
+    /// Asks for the names of the services of an item.
     case services(identifier: String)
-    /// Picks an item: grants it to this connection.
+    /// Picks an item, which grants it to this connection (docs/rules.md R6.7).
     case startAccessing(identifier: String)
-    /// A stretch of a granted item's bytes.
+    /// Asks for a part of a granted item's content, from `offset`, `length` bytes long.
     case read(identifier: String, offset: UInt64, length: UInt32)
-    /// The password of a granted item, from the service of this name.
+    /// Asks the service of this name for the password of a granted item.
     case fetchPassword(service: String, identifier: String)
-    /// Ends the grant.
+    /// Ends the grant of an item.
     case stopAccessing(identifier: String)
-    /// Legacy: the rows for these types.
+    /// Legacy: asks for the rows for these types (docs/rules.md R4).
     case present(types: [String], cursor: String?, limit: UInt16)
-    /// Legacy: makes the export of a row that `present` gave for these types, and grants it.
+    /// Legacy: has the provider export a row that `present` gave for these types, and grant it.
     case choose(row: String, types: [String])
-    /// The facts that decide where identities are listed.
+    /// Asks for the facts that decide where identities are listed.
     case describe(cursor: String?, limit: UInt16)
 }
 
-/// One answer of the provider, as a value. Each case but the last answers the request of the same place.
+/// A reply of the provider. Each case answers the case of `ProviderRequest` in the same position; `failure` answers
+/// any.
 package enum ProviderReply: Sendable, Equatable {
     case welcome(Welcome)
     case page(ItemPage)
     case item(Item)
     case services([String])
-    /// The grant stands; the size of the content in bytes where it is known.
+    /// The item is granted; `size` is its content's size in bytes, nil where it is not known yet.
     case granted(size: Int?)
     case chunk(ContentChunk)
     case password(SecretBytes)
     case stopped
     case rows(ItemPage)
-    /// The export: a file item that is granted already.
+    /// The item is the export, a file that is granted already.
     case chosen(Item)
     case facts(IdentityFactsPage)
     case failure(ProviderFailure)
 }
 
-/// A stretch of an item's content.
+/// A part of an item's content.
 package struct ContentChunk: Sendable, Hashable {
-    /// The size of the whole content in bytes; the same in every chunk of one grant.
+    /// The size of the whole content in bytes. It is equal in every chunk of one grant.
     package var total: Int
-    /// From the offset that was asked for; empty at the end.
+    /// The bytes from the requested offset; empty at the end of the content.
     package var bytes: ArraySlice<UInt8>
 
+    /// Makes a chunk from its fields.
     package init(total: Int, bytes: ArraySlice<UInt8>) {
         self.total = total
         self.bytes = bytes
+    }
+}
+
+/// A page of the facts that explain where identities are listed. It holds no keys.
+package struct IdentityFactsPage: Sendable, Hashable {
+    /// The facts about each identity of the page.
+    package var facts: [IdentitySummary]
+    /// The cursor that asks for the next page; nil at the end.
+    package var nextCursor: String?
+
+    /// Makes a page from its fields.
+    package init(facts: [IdentitySummary], nextCursor: String?) {
+        self.facts = facts
+        self.nextCursor = nextCursor
     }
 }

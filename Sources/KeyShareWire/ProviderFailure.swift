@@ -27,6 +27,7 @@ package struct ProviderFailure: Failure {
         case internalError = 10
     }
 
+    /// The kind of failure.
     package let code: Code
     /// One sentence for people, sent as the message of the failure: no secret, at most 512 characters on the wire.
     package let reason: String

@@ -37,7 +37,9 @@ package struct SocketError: Failure {
         case cannotConnect
     }
 
+    /// The kind of failure.
     package let code: Code
+    /// One sentence for people, without a full stop.
     package let reason: String
     /// The error number of the system call that failed (errno(3)); nil where no call did.
     package let errno: Int32?

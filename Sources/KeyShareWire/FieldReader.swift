@@ -2,10 +2,14 @@ internal import Foundation
 internal import KeySharing
 internal import NIOCore
 
-/// Reads the fields of a body one after the other; every read is checked against what is left.
+/// Reads the fields of a message's body in order, and checks every read against the bytes that are left.
+///
+/// Each method takes the field's name for its error. All of them throw `ProviderFailure` `malformed` where the body
+/// ends inside the field or the field holds a value that the protocol forbids. <doc:Protocol> describes the encodings.
 struct FieldReader {
     private var body: ByteBuffer
 
+    /// Reads from the first byte of `body`.
     init(_ body: ByteBuffer) {
         self.body = body
     }
@@ -13,6 +17,7 @@ struct FieldReader {
     /// How many bytes are left.
     var remaining: Int { body.readableBytes }
 
+    /// Reads a big-endian integer of the width of `Value`.
     mutating func integer<Value: FixedWidthInteger>(
         _ field: StaticString, as type: Value.Type = Value.self
     ) throws(ProviderFailure) -> Value {
@@ -20,6 +25,7 @@ struct FieldReader {
         return value
     }
 
+    /// Reads a byte that is 0 or 1.
     mutating func flag(_ field: StaticString) throws(ProviderFailure) -> Bool {
         switch try integer(field, as: UInt8.self) {
         case 0: return false
@@ -28,6 +34,7 @@ struct FieldReader {
         }
     }
 
+    /// Reads a count of bytes (16 bits) and that many bytes of UTF-8.
     mutating func string(_ field: StaticString) throws(ProviderFailure) -> String {
         let length = Int(try integer(field, as: UInt16.self))
         let text: String?
@@ -40,12 +47,15 @@ struct FieldReader {
         return text
     }
 
+    /// Reads a list of texts.
     mutating func strings(_ field: StaticString) throws(ProviderFailure) -> [String] {
         try list(field, smallest: 2) { (reader) throws(ProviderFailure) in try reader.string(field) }
     }
 
-    /// A count and that many values, each of at least `smallest` bytes, so that a lying count allocates
-    /// nothing.
+    /// Reads a count (16 bits) and that many values.
+    ///
+    /// - Parameter smallest: The fewest bytes of one value. A count that the rest cannot hold is refused before
+    ///   anything is allocated for it.
     mutating func list<Value>(
         _ field: StaticString, smallest: Int,
         _ read: (inout FieldReader) throws(ProviderFailure) -> Value
@@ -60,12 +70,14 @@ struct FieldReader {
         return values
     }
 
+    /// Reads a flag, and the value that follows a flag of 1; returns nil for a flag of 0.
     mutating func optional<Value>(
         _ field: StaticString, _ read: (inout FieldReader) throws(ProviderFailure) -> Value
     ) throws(ProviderFailure) -> Value? {
         try flag(field) ? try read(&self) : nil
     }
 
+    /// Reads a number of bytes (64 bits, unsigned), and refuses one that `Int` cannot hold.
     mutating func size(_ field: StaticString) throws(ProviderFailure) -> Int {
         guard let value = Int(exactly: try integer(field, as: UInt64.self)) else {
             throw ProviderFailure(.malformed, "\(field) is too great")
@@ -73,18 +85,26 @@ struct FieldReader {
         return value
     }
 
+    /// Reads milliseconds since 1970 (64 bits, signed).
     mutating func date(_ field: StaticString) throws(ProviderFailure) -> Date {
         Date(timeIntervalSince1970: Double(try integer(field, as: Int64.self)) / 1_000)
     }
 
-    /// Everything that is left.
+    /// Reads an optional text that asks for the next page; nil for the first page or after the last one.
+    mutating func cursor() throws(ProviderFailure) -> String? {
+        try optional("the cursor") { (reader) throws(ProviderFailure) in try reader.string("the cursor") }
+    }
+
+    /// Reads all bytes that are left.
     mutating func rest() -> ByteBuffer {
         let rest = body
         body.moveReaderIndex(to: body.writerIndex)
         return rest
     }
 
-    /// - Throws: `malformed` unless everything was read.
+    /// Checks that every byte was read.
+    ///
+    /// - Throws: `malformed` where bytes are left.
     func end() throws(ProviderFailure) {
         guard remaining == 0 else {
             throw ProviderFailure(.malformed, "\(remaining) bytes stand behind the last field")
@@ -93,57 +113,5 @@ struct FieldReader {
 
     private static func ends(in field: StaticString) -> ProviderFailure {
         ProviderFailure(.malformed, "the message ends inside \(field)")
-    }
-}
-
-extension ByteBuffer {
-    /// - Throws: `refused` where the text has more bytes than the length field can say.
-    mutating func writeField(_ text: String) throws(ProviderFailure) {
-        var text = text
-        let length = text.utf8.count
-        guard let short = UInt16(exactly: length) else {
-            throw ProviderFailure(.refused, "a text of \(length) bytes does not fit its field")
-        }
-        text.makeContiguousUTF8()
-        writeInteger(short)
-        writeString(text)
-    }
-
-    /// - Throws: `refused` for more values than the count can say, and what `write` throws.
-    mutating func writeList<Value>(
-        _ values: [Value], _ write: (inout ByteBuffer, Value) throws(ProviderFailure) -> Void
-    ) throws(ProviderFailure) {
-        guard let count = UInt16(exactly: values.count) else {
-            throw ProviderFailure(.refused, "\(values.count) values do not fit one message")
-        }
-        writeInteger(count)
-        for value in values {
-            try write(&self, value)
-        }
-    }
-
-    /// - Throws: As `writeList` and `writeField(_:)` with a text.
-    mutating func writeField(_ texts: [String]) throws(ProviderFailure) {
-        try writeList(texts) { (bytes, text) throws(ProviderFailure) in try bytes.writeField(text) }
-    }
-
-    mutating func writeFlag(_ flag: Bool) {
-        writeInteger(UInt8(flag ? 1 : 0))
-    }
-
-    /// - Throws: What `write` throws.
-    mutating func writeOptional<Value>(
-        _ value: Value?, _ write: (inout ByteBuffer, Value) throws(ProviderFailure) -> Void
-    ) throws(ProviderFailure) {
-        writeFlag(value != nil)
-        if let value {
-            try write(&self, value)
-        }
-    }
-
-    /// Milliseconds since 1970; a time outside what 64 bits hold becomes the nearest that they do.
-    mutating func writeField(_ date: Date) {
-        let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
-        writeInteger(Int64(exactly: milliseconds) ?? (milliseconds < 0 ? Int64.min : Int64.max))
     }
 }

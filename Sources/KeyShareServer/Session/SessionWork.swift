@@ -2,12 +2,12 @@ package import KeyShareWire
 package import KeySharing
 package import NIOCore
 
-/// A question to the provider that a session needs answered before it can reply.
+/// A question to the provider, whose answer a session needs for its reply.
 package enum SessionWork: Sendable, Hashable {
     case page(container: String, cursor: String?, limit: Int)
     case item(identifier: String)
     case services(identifier: String)
-    /// Looks the item up, to grant it.
+    /// Looks up an item in order to grant it.
     case grant(identifier: String)
     /// Fetches the content of a granted item.
     case content(identifier: String)
@@ -15,9 +15,9 @@ package enum SessionWork: Sendable, Hashable {
     case choose(row: String, types: [String])
     case facts(cursor: String?, limit: Int)
 
-    /// How the provider answered.
+    /// The provider's answer to a question.
     package enum Outcome: Sendable {
-        /// The whole frame of the reply, which needs nothing of the session.
+        /// The frame of the whole reply, for questions whose answer changes nothing in the session.
         case encoded(ByteBuffer)
         case granted(Item)
         case content([UInt8])
@@ -25,12 +25,12 @@ package enum SessionWork: Sendable, Hashable {
         case failed(ProviderFailure)
     }
 
-    /// Asks the provider. Runs off the event loop, and encodes there what may be long.
+    /// Asks the provider. It runs off the event loop, and encodes long replies there.
     ///
     /// - Parameters:
     ///   - service: The provider.
-    ///   - requestID: The request that the reply answers.
-    /// - Returns: The answer, a failure among others.
+    ///   - requestID: The id of the request that the reply answers.
+    /// - Returns: The answer; a failure of the provider is `failed`.
     package func ask(_ service: any ProviderService, requestID: UInt32) async -> Outcome {
         do throws(ProviderFailure) {
             switch self {
@@ -62,8 +62,8 @@ package enum SessionWork: Sendable, Hashable {
         }
     }
 
-    /// Asks for half as much until the page fits a frame: only the provider knows what cursor belongs to a
-    /// shorter page.
+    /// Asks for pages of half the size until one fits a frame. The page cannot be cut here, because only the provider
+    /// knows the cursor that belongs to a shorter page.
     private static func fitting(
         _ limit: Int, _ requestID: UInt32, _ page: (Int) async throws(ProviderFailure) -> ProviderReply
     ) async throws(ProviderFailure) -> Outcome {
@@ -89,5 +89,21 @@ package enum SessionWork: Sendable, Hashable {
             throw ProviderFailure(.internalError, "the answer does not fit a frame: \(error.reason)")
         }
         return .encoded(bytes)
+    }
+}
+
+extension SessionWork {
+    /// The question and its item, for the log.
+    var logDescription: String {
+        switch self {
+        case .page(let container, _, let limit): "page of \(container.logSafe), \(limit)"
+        case .item(let identifier): "item \(identifier.logSafe)"
+        case .services(let identifier): "services of \(identifier.logSafe)"
+        case .grant(let identifier): "grant of \(identifier.logSafe)"
+        case .content(let identifier): "content of \(identifier.logSafe)"
+        case .present(let types, _, _): "rows for \(types.count) types"
+        case .choose(let row, _): "export of \(row.logSafe)"
+        case .facts(_, let limit): "identity facts, \(limit)"
+        }
     }
 }

@@ -1,33 +1,35 @@
 internal import KeyShareWire
 internal import LocalSockets
-internal import KeySharing
 internal import Logging
 internal import NIOCore
 
-/// All connections of a server: who is there, who must go, how much they hold.
+/// The connections of a server, with what they share: admission, the period of grants, the memory budget.
 ///
-/// Lives on the server's one event loop, so it needs no lock; never touched from elsewhere.
-final class Connections {
+/// It is used on the server's one event loop only, and therefore needs no lock.
+final class ConnectionRegistry {
     let service: any ProviderService
     let limits: ProviderServer.Limits
     let serverName: String
     let services: [String]
     let fault: ConnectionFault?
     let logger: Logger
-    let entrance: LoopEntrance
+    let loop: ClosableEventLoop
 
     private var handlers: [Int: ConnectionHandler] = [:]
-    private var admission: Admission
+    private var policy: AdmissionPolicy
     private var lastID = 0
     private var heldBytes = 0
     private var isDraining = false
+    /// The provider's period of grants when it was asked last; nil where the provider could not tell.
     private var grantPeriod: UInt64?
+    /// When each warning was logged last.
     private var warnings: [String: NIODeadline] = [:]
+    /// Succeeds when the registry is draining and the last connection has ended.
     private let emptied: EventLoopPromise<Void>
 
     init(
         service: any ProviderService, limits: ProviderServer.Limits, serverName: String, services: [String],
-        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, entrance: LoopEntrance
+        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, loop: ClosableEventLoop
     ) {
         self.service = service
         self.limits = limits
@@ -36,16 +38,18 @@ final class Connections {
         self.fault = fault
         self.logger = logger
         self.emptied = emptied
-        self.entrance = entrance
-        self.admission = Admission(limit: limits.connections, limitPerPeer: limits.connectionsPerPeer)
+        self.loop = loop
+        self.policy = AdmissionPolicy(limit: limits.connections, limitPerPeer: limits.connectionsPerPeer)
         self.grantPeriod = try? service.grantPeriod()
     }
 
-    /// A handler for a newcomer, another connection being closed for it where need be; nil if it must go.
-    func arrive(_ peer: PeerIdentity) -> ConnectionHandler? {
+    /// Admits a new connection, and closes another one for it where the policy says so.
+    ///
+    /// - Returns: The new connection's handler; nil where the connection must be closed.
+    func admit(_ peer: PeerIdentity) -> ConnectionHandler? {
         guard !isDraining else { return nil }
         lastID += 1
-        switch admission.arrive(
+        switch policy.admit(
             lastID, process: peer.processID, idleSince: { [handlers] in handlers[$0]?.idleSince })
         {
         case .refuse:
@@ -55,26 +59,30 @@ final class Connections {
         case .admitInstead(let other):
             handlers[other]?.close(.evicted)
         }
-        let handler = ConnectionHandler(id: lastID, peer: peer, connections: self)
+        let handler = ConnectionHandler(id: lastID, peer: peer, registry: self)
         handlers[lastID] = handler
         return handler
     }
 
-    /// Closes one connection so that its descriptor serves another; whether there was one.
-    func makeRoom() -> Bool {
-        guard let victim = admission.sacrifice(idleSince: { [handlers] in handlers[$0]?.idleSince })
+    /// Closes one connection so that its descriptor can serve another.
+    ///
+    /// - Returns: Whether there was a connection to close.
+    func evictOne() -> Bool {
+        guard let victim = policy.evict(idleSince: { [handlers] in handlers[$0]?.idleSince })
         else { return false }
         handlers[victim]?.close(.evicted)
         return true
     }
 
-    func saidHello(_ id: Int) {
-        admission.saidHello(id)
+    /// Notes that a connection has said hello.
+    func markReady(_ id: Int) {
+        policy.markReady(id)
     }
 
-    /// Ends every connection's grants, and lets go of their content, where the provider's time for them is over.
+    /// Ends the grants of all connections, and drops the content that was kept for them, if the provider's period of
+    /// grants has changed (docs/rules.md R6.9, R6.11).
     func endOldGrants() {
-        // Not to know is a period of its own.
+        // A provider that cannot tell its period ends all grants, too: nil differs from every number.
         let period = try? service.grantPeriod()
         guard period != grantPeriod else { return }
         grantPeriod = period
@@ -84,7 +92,7 @@ final class Connections {
         }
     }
 
-    /// Logs a warning that peers can bring about, at most once a second, so that they cannot fill a disk.
+    /// Logs a warning at most once a second, because peers can cause it and must not be able to fill a disk.
     func warn(_ message: String, _ metadata: Logger.Metadata) {
         let now = NIODeadline.now()
         if let last = warnings[message], now < last + .seconds(1) { return }
@@ -92,16 +100,16 @@ final class Connections {
         logger.warning("\(message)", metadata: metadata)
     }
 
-    /// The connection is over.
-    func left(_ id: Int) {
-        admission.leave(id)
+    /// Forgets a connection that has ended.
+    func remove(_ id: Int) {
+        policy.remove(id)
         handlers[id] = nil
         if isDraining, handlers.isEmpty {
             emptied.succeed()
         }
     }
 
-    /// Lets every connection finish what is being answered; nobody new is admitted.
+    /// Lets every connection finish its outstanding requests, and admits no new one.
     func drain() {
         guard !isDraining else { return }
         isDraining = true
@@ -113,7 +121,7 @@ final class Connections {
         }
     }
 
-    /// Closes whoever is left.
+    /// Closes all connections at once.
     func closeAll() {
         for handler in handlers.values {
             handler.close(.shutdown)
@@ -123,19 +131,14 @@ final class Connections {
 
 // MARK: - Memory
 
-extension Connections {
-    /// A connection holds so many bytes of content more, or fewer.
-    func holds(_ change: Int) {
+extension ConnectionRegistry {
+    /// Adds to the bytes of content that all connections hold; a negative number subtracts.
+    func addHeldBytes(_ change: Int) {
         heldBytes += change
     }
 
-    /// A connection that is over held so many.
-    func released(_ count: Int) {
-        heldBytes -= count
-    }
-
-    /// The outcome, or a refusal where its content would be more than all connections may hold together.
-    func withinBudget(_ outcome: SessionWork.Outcome) -> SessionWork.Outcome {
+    /// Replaces an outcome by `serverBusy` where its content would exceed what all connections may hold together.
+    func limited(_ outcome: SessionWork.Outcome) -> SessionWork.Outcome {
         let size =
             switch outcome {
             case .content(let bytes): bytes.count

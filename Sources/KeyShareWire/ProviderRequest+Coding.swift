@@ -2,10 +2,10 @@ internal import KeySharing
 package import NIOCore
 
 extension ProviderRequest {
-    /// Reads the request that `frame` carries.
+    /// Decodes the request in `frame`.
     ///
-    /// - Throws: `unknownRequest` for a type that is no request's, `malformed` for fields that are cut short,
-    ///   not what they must be, or followed by anything.
+    /// - Throws: `unknownRequest` for a type that is no request; `malformed` for fields that end early, hold a
+    ///   forbidden value, or are followed by more bytes.
     package init(_ frame: Frame) throws(ProviderFailure) {
         var reader = FieldReader(frame.body)
         switch Wire.MessageType(rawValue: frame.type) {
@@ -16,7 +16,7 @@ extension ProviderRequest {
                     maximumVersion: try reader.integer("the newest version"),
                     clientName: try reader.string("the client's name"),
                     services: try reader.strings("the services")))
-            // A later version may say more here; it must be understood well enough to be refused by version.
+            // A later version may add fields here; they are skipped, so that it can be refused by its version.
             return
         case .enumerate:
             self = .enumerate(
@@ -51,9 +51,12 @@ extension ProviderRequest {
         try reader.end()
     }
 
-    /// Appends the request's frame to `bytes`.
+    /// Appends the frame of this request to `bytes`.
     ///
-    /// - Throws: `refused` where it does not fit a frame; nothing is appended then.
+    /// - Parameters:
+    ///   - id: The id of the request, which its reply repeats.
+    ///   - bytes: The buffer that gets the frame.
+    /// - Throws: `refused` where the request does not fit a frame; nothing is appended then.
     package func encode(id: UInt32, into bytes: inout ByteBuffer) throws(ProviderFailure) {
         try Frame.append(messageType, requestID: id, to: &bytes, limit: Wire.requestLimit) {
             (bytes) throws(ProviderFailure) in
@@ -91,7 +94,7 @@ extension ProviderRequest {
         }
     }
 
-    /// The number of this request on the wire.
+    /// The type of this request's frame.
     package var messageType: Wire.MessageType {
         switch self {
         case .hello: .hello
@@ -106,18 +109,5 @@ extension ProviderRequest {
         case .choose: .choose
         case .describe: .describe
         }
-    }
-}
-
-extension FieldReader {
-    mutating func cursor() throws(ProviderFailure) -> String? {
-        try optional("the cursor") { (reader) throws(ProviderFailure) in try reader.string("the cursor") }
-    }
-}
-
-extension ByteBuffer {
-    /// - Throws: As `writeField(_:)` with a text.
-    mutating func writeCursor(_ cursor: String?) throws(ProviderFailure) {
-        try writeOptional(cursor) { (bytes, text) throws(ProviderFailure) in try bytes.writeField(text) }
     }
 }

@@ -1,27 +1,27 @@
 package import KeyShareWire
-internal import KeySharing
 package import NIOCore
 
-/// One connection's side of the protocol as a value: bytes, answers and times go in, actions come out.
+/// The provider's side of one connection as a value: bytes, answers and times go in, actions come out.
 ///
-/// It does no I/O and reads no clock, so that a test or a fuzzer drives it alone. Feed it through
-/// `receive`, `complete`, `sent` and the like, then take actions from `next(at:)` until there is none.
+/// A session does no I/O and reads no clock, so that a test or a fuzzer can drive it alone. Tell it what happened by
+/// `receive`, `complete`, `sent` and the like; then take actions from `next(at:)` until there is none. `Protocol.md` of
+/// `KeyShareWire` has the table of its states.
 package struct Session: Sendable {
-    /// What the owner must do, in this order.
+    /// Something that the owner of the session must do. Actions are carried out in the order in which they come.
     package enum Action: Sendable {
         /// Send this reply.
         case reply(ProviderReply, requestID: UInt32)
-        /// Send this frame, which is a whole reply.
+        /// Send this frame, which holds a whole reply.
         case send(ByteBuffer)
-        /// Send the password of this item, whose grant stands.
+        /// Send the password of this item, which is granted.
         case password(identifier: String, requestID: UInt32)
-        /// Ask the provider, and hand the outcome to `complete(_:with:at:)` under the same token.
+        /// Ask the provider, and pass its answer to `complete(_:with:at:)` with this token.
         case perform(SessionWork, token: Int, requestID: UInt32)
-        /// Close once everything before it has been sent. No action follows.
+        /// Close the connection once everything before this action has been sent. No action follows.
         case close(CloseReason)
     }
 
-    /// Why a connection ended, for the log.
+    /// Why a connection ended. The raw value is the phrase for the log.
     package enum CloseReason: String, Sendable, Hashable {
         case peerClosed = "the peer closed"
         case violation = "the peer broke the protocol"
@@ -34,19 +34,20 @@ package struct Session: Sendable {
         case fault = "a fault was asked for"
     }
 
+    /// The state of the connection.
     enum Phase: Sendable {
         case awaitingHello
         case open
-        /// The last replies are queued; then it closes.
+        /// The last replies are queued; the connection closes behind them.
         case ending(CloseReason)
         case closed
     }
 
-    /// A question that is out, and the request that it answers.
+    /// A question to the provider that is not answered yet, and its request.
     struct Pending: Sendable {
         var work: SessionWork
         var requestID: UInt32
-        /// Whether a grant that comes of it has been given back already.
+        /// Whether the grant that the answer would give has been ended already.
         var isRevoked = false
     }
 
@@ -56,14 +57,14 @@ package struct Session: Sendable {
     let versions: ClosedRange<UInt16>
     private let times: Times
 
-    /// Whether the hello has been said and understood.
+    /// Whether the peer has said hello in a version that both sides speak.
     package internal(set) var hasSaidHello = false
 
     var phase = Phase.awaitingHello
     var grants = SessionGrants()
     var pending: [Int: Pending] = [:]
     var lastToken = 0
-    /// Actions that came of one event together with others.
+    /// Actions that wait to be taken by `next(at:)`.
     var queue: [Action] = []
 
     private var received = ByteBuffer()
@@ -76,11 +77,13 @@ package struct Session: Sendable {
     private var frameStarted: NIODeadline?
     private var unsentSince: NIODeadline?
 
+    /// Makes the session of a connection that has just been accepted.
+    ///
     /// - Parameters:
-    ///   - limits: What this peer is granted.
-    ///   - serverName: What the hello's reply says.
-    ///   - services: The names of the services there are.
-    ///   - versions: The versions of the protocol that are spoken.
+    ///   - limits: The limits of the server.
+    ///   - serverName: The provider's name in the reply to the hello.
+    ///   - services: The names of the services that the provider has.
+    ///   - versions: The versions of the protocol that the provider speaks.
     ///   - now: The time of the accept.
     package init(
         limits: ProviderServer.Limits, serverName: String, services: [String],
@@ -95,13 +98,13 @@ package struct Session: Sendable {
         self.lastActivity = now
     }
 
-    /// The bytes of content that this connection holds.
+    /// The number of bytes of content that are kept for this connection.
     package var heldBytes: Int { grants.heldBytes }
 
-    /// Requests that are being worked on.
+    /// The number of requests that are not answered yet.
     package var outstanding: Int { pending.count + grants.waitingReads }
 
-    /// Whether more bytes are welcome: false while too much waits to be sent or to be answered.
+    /// Whether the session takes more bytes; false while too much waits to be sent or answered.
     package var canReceive: Bool {
         switch phase {
         case .awaitingHello, .open: !isInputOver && !isDraining && hasRoom
@@ -109,12 +112,12 @@ package struct Session: Sendable {
         }
     }
 
-    /// Since when there has been nothing to do; nil while there is.
+    /// The time since which the connection is idle; nil while a request or a reply is outstanding.
     package var idleSince: NIODeadline? {
         outstanding == 0 && unsent == 0 ? lastActivity : nil
     }
 
-    /// When `expire(at:)` has something to say, unless something else happens first.
+    /// The time at which `expire(at:)` closes the connection, unless something happens first; nil for never.
     package var deadline: NIODeadline? {
         var deadline: NIODeadline?
         func consider(_ time: NIODeadline) {
@@ -131,11 +134,12 @@ package struct Session: Sendable {
         return deadline
     }
 
+    /// Whether another request may be handled.
     private var hasRoom: Bool {
         unsent <= limits.unsentBytes && outstanding < limits.outstandingRequests
     }
 
-    /// The limits' durations as the event loop counts them.
+    /// The durations of the limits, converted once to the unit of the event loop.
     private struct Times: Sendable {
         let hello, frame, idle, stalled: TimeAmount
 
@@ -151,7 +155,7 @@ package struct Session: Sendable {
 // MARK: - Events
 
 extension Session {
-    /// Bytes came.
+    /// Takes bytes that the peer sent.
     package mutating func receive(_ bytes: ByteBuffer, at now: NIODeadline) {
         lastActivity = now
         if received.readableBytes == 0 {
@@ -162,17 +166,17 @@ extension Session {
         }
     }
 
-    /// The peer will send no more. What it asked for is still answered.
+    /// Notes that the peer will send no more. Its outstanding requests are still answered.
     package mutating func endInput() {
         isInputOver = true
     }
 
-    /// The server stops: what is being answered is finished, nothing more is begun.
+    /// Notes that the server stops: outstanding requests are answered, and no other is begun.
     package mutating func drain() {
         isDraining = true
     }
 
-    /// Bytes of replies wait to be sent.
+    /// Notes that `count` more bytes of replies wait to be sent.
     package mutating func queued(_ count: Int, at now: NIODeadline) {
         unsent += count
         if unsentSince == nil {
@@ -180,14 +184,16 @@ extension Session {
         }
     }
 
-    /// Bytes of replies have been taken by the system.
+    /// Notes that the system has taken `count` bytes of replies.
     package mutating func sent(_ count: Int, at now: NIODeadline) {
         unsent -= count
         unsentSince = unsent > 0 ? now : nil
         lastActivity = now
     }
 
-    /// The reason to close at once, if a deadline has passed.
+    /// Ends the session if a deadline has passed.
+    ///
+    /// - Returns: The reason to close the connection at once; nil while no deadline has passed.
     package mutating func expire(at now: NIODeadline) -> CloseReason? {
         guard let deadline, deadline <= now else { return nil }
         let reason: CloseReason =
@@ -204,7 +210,7 @@ extension Session {
         return reason
     }
 
-    /// The next thing to do; nil until something happens.
+    /// Returns the next action; nil until something happens.
     package mutating func next(at now: NIODeadline) -> Action? {
         while true {
             if !queue.isEmpty { return queue.removeFirst() }
@@ -238,12 +244,13 @@ extension Session {
         }
     }
 
-    /// Queues the one error that a broken peer gets, and the end.
+    /// Queues the failure for a peer that broke the protocol, and ends the connection behind it.
     mutating func violate(_ failure: ProviderFailure, requestID: UInt32) {
         queue.append(.reply(.failure(failure), requestID: requestID))
         phase = .ending(.violation)
     }
 
+    /// Notes that the received bytes hold no whole frame: the deadline of a frame begins with its first byte.
     private mutating func waitForMore(at now: NIODeadline) {
         if isInputOver {
             if outstanding == 0 {
@@ -253,7 +260,7 @@ extension Session {
             frameStarted = frameStarted ?? now
         } else {
             frameStarted = nil
-            // Lets go of the channel's own buffer, which it can then use again.
+            // This drops the reference to the channel's buffer, so that the channel can use its memory again.
             received = ByteBuffer()
         }
     }

@@ -1,23 +1,22 @@
+internal import Glibc
 internal import KeyShareWire
 internal import LocalSockets
-internal import Glibc
-internal import KeySharing
 internal import Logging
 internal import NIOCore
 
-/// Looks at every accepted connection before a byte of it is read, and keeps the accepting alive.
+/// The inbound handler of the listening channel: it checks each accepted connection before a byte of it is read.
 ///
-/// Sits in the listening channel's pipeline. Strangers and whoever there is no room for are closed here,
-/// before they are registered for reading; everybody else gets a `ConnectionHandler`.
-final class Doorkeeper: ChannelInboundHandler {
+/// A connection of another user, or one for which there is no room, is closed before it is registered for reading
+/// (docs/rules.md R6.13). Every other connection gets a `ConnectionHandler`.
+final class AcceptHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    private let connections: Connections
+    private let registry: ConnectionRegistry
     private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
 
-    init(connections: Connections, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool) {
-        self.connections = connections
+    init(registry: ConnectionRegistry, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool) {
+        self.registry = registry
         self.acceptsPeer = acceptsPeer
     }
 
@@ -30,14 +29,14 @@ final class Doorkeeper: ChannelInboundHandler {
                 PeerIdentity(descriptor: descriptor)
             }
             guard let peer = peer ?? nil, acceptsPeer(peer) else {
-                connections.warn(
+                registry.warn(
                     "a stranger was turned away",
                     ["uid": "\((peer ?? nil).map { String($0.userID) } ?? "unknown")"])
                 child.close(promise: nil)
                 return
             }
-            guard let handler = connections.arrive(peer) else {
-                connections.warn(
+            guard let handler = registry.admit(peer) else {
+                registry.warn(
                     "no room for a connection", ["pid": "\(peer.processID)"])
                 try refuse(child)
                 return
@@ -45,27 +44,27 @@ final class Doorkeeper: ChannelInboundHandler {
             do {
                 try child.pipeline.syncOperations.addHandler(handler)
             } catch {
-                connections.left(handler.id)
+                registry.remove(handler.id)
                 throw error
             }
             context.fireChannelRead(data)
         } catch {
-            connections.warn("an accepted connection was lost", ["error": "\(error)"])
+            registry.warn("an accepted connection was lost", ["error": "\(error)"])
             child.close(promise: nil)
         }
     }
 
-    /// No descriptor was left for an accept. One connection goes; the accept is tried again at once, since
-    /// the newcomer still waits. With nobody to send away, the next handler's pause is the best there is.
+    /// Evicts a connection when an accept fails for want of a descriptor. The new connection still waits, so NIO
+    /// accepts it next. Where none can be evicted, NIO's own handler pauses accepting for a second.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) {
-            connections.warn("no descriptor is left", ["error": "\(error)"])
-            if connections.makeRoom() { return }
+            registry.warn("no descriptor is left", ["error": "\(error)"])
+            if registry.evictOne() { return }
         }
         context.fireErrorCaught(error)
     }
 
-    /// Says why, as far as one write that never waits can, and closes.
+    /// Sends the reason to a connection that is turned away, by one write that never waits, and closes it.
     private func refuse(_ child: any Channel) throws {
         var frame = ByteBuffer()
         try ProviderReply.failure(ProviderFailure(.serverBusy, "the provider has too many connections"))

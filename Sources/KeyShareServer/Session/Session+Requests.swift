@@ -2,16 +2,18 @@ internal import KeyShareWire
 internal import KeySharing
 package import NIOCore
 
-// What a session does with a request, and with the provider's answer to it.
+// How a session handles requests, and the provider's answers to them.
 
 extension Session {
-    /// Handles one frame: its action, or nil where there is none or it went into the queue.
+    /// Handles one frame.
+    ///
+    /// - Returns: The action that follows; nil where there is none, or where the actions are in the queue.
     mutating func handle(_ frame: Frame) -> Action? {
         let request: ProviderRequest
         do throws(ProviderFailure) {
             request = try ProviderRequest(frame)
         } catch {
-            // Only a peer that has said which version it speaks may know requests that we do not.
+            // Before the hello, no version is agreed on in which an unknown request could exist.
             guard error.code == .unknownRequest, case .open = phase else {
                 violate(
                     error.code == .unknownRequest ? Self.helloExpected : error, requestID: frame.requestID)
@@ -34,10 +36,12 @@ extension Session {
     }
 
     private static let helloExpected = ProviderFailure(.malformed, "a hello must come first")
-    /// One failure for what is not there and for what was not granted, so that they look alike.
+    /// The failure for an item that does not exist and for one that was not granted: they look alike (docs/rules.md
+    /// R6.8).
     private static let notAvailable = ProviderFailure(
         .notAvailable, "there is no such item, or it was not granted")
 
+    /// Answers the hello with the newest common version.
     private mutating func greet(_ hello: Hello, _ requestID: UInt32) -> Action? {
         let version = min(hello.maximumVersion, versions.upperBound)
         guard version >= versions.lowerBound, version >= hello.minimumVersion else {
@@ -55,10 +59,13 @@ extension Session {
             requestID: requestID)
     }
 
+    /// Answers a request of an open connection; one that needs the provider becomes a question to it. The grant of an
+    /// item is checked here (docs/rules.md R1.7, R6.3, R6.8).
     private mutating func answer(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
         switch request {
         case .hello:
-            return nil  // Handled before.
+            // `handle` has dealt with it.
+            return nil
         case .fetchPassword(let service, let identifier):
             guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
             guard !grant.isLegacyExport else {
@@ -90,6 +97,7 @@ extension Session {
         }
     }
 
+    /// Answers a read from the content that is kept, or has the content fetched once.
     private mutating func read(
         _ identifier: String, _ offset: UInt64, _ length: UInt32, _ requestID: UInt32
     ) -> Action? {
@@ -112,6 +120,7 @@ extension Session {
         }
     }
 
+    /// Ends the grant of an item, and of a grant that is being made.
     private mutating func stop(_ identifier: String) {
         refuseReads(grants.revoke(identifier))
         for (token, question) in pending where question.work == .grant(identifier: identifier) {
@@ -119,7 +128,7 @@ extension Session {
         }
     }
 
-    /// Ends every grant, those that are being made included, and lets go of the content.
+    /// Ends every grant, those that are being made included, and drops the content (docs/rules.md R6.9, R6.11).
     package mutating func endGrants() {
         refuseReads(grants.revokeAll())
         for token in pending.keys {
@@ -127,12 +136,14 @@ extension Session {
         }
     }
 
+    /// Queues the failure of reads whose grant has ended.
     private mutating func refuseReads(_ reads: [SessionGrants.WaitingRead]) {
         for read in reads {
             queue.append(.reply(.failure(Self.notAvailable), requestID: read.requestID))
         }
     }
 
+    /// Notes a question to the provider under a new token.
     private mutating func perform(_ work: SessionWork, _ requestID: UInt32) -> Action {
         lastToken += 1
         pending[lastToken] = Pending(work: work, requestID: requestID)
@@ -143,11 +154,12 @@ extension Session {
         .reply(.failure(failure), requestID: requestID)
     }
 
-    /// Zero leaves the number to the provider.
+    /// Returns the number of entries to ask the provider for; a request for 0 leaves the number to the provider.
     private func pageLimit(_ asked: UInt16) -> Int {
         asked == 0 ? limits.pageItems : min(Int(asked), limits.pageItems)
     }
 
+    /// The chunk of `content` that `read` asked for; empty past the end.
     private static func chunk(of content: [UInt8], _ read: SessionGrants.WaitingRead) -> Action {
         let start = Int(min(read.offset, UInt64(content.count)))
         let end = min(start + read.length, content.count)
@@ -159,7 +171,7 @@ extension Session {
 // MARK: - The provider's answers
 
 extension Session {
-    /// The provider has answered the question that `token` names.
+    /// Takes the provider's answer to the question `token`. An answer to a question that nobody waits for is dropped.
     package mutating func complete(
         _ token: Int, with outcome: SessionWork.Outcome, at now: NIODeadline
     ) {
@@ -184,6 +196,7 @@ extension Session {
         }
     }
 
+    /// Grants an item that the provider has found. A folder cannot be granted (docs/rules.md R2.10).
     private mutating func grant(_ identifier: String, _ item: Item, _ question: Pending) {
         if question.isRevoked || !item.kind.hasContent {
             reply(.failure(Self.notAvailable), to: question)
@@ -195,6 +208,7 @@ extension Session {
         }
     }
 
+    /// Grants a legacy export together with its bytes (docs/rules.md R4.10).
     private mutating func grant(_ export: LegacyExport, _ question: Pending) {
         if question.isRevoked {
             reply(.failure(Self.notAvailable), to: question)
@@ -206,6 +220,7 @@ extension Session {
         }
     }
 
+    /// Answers the reads that waited for the content of an item.
     private mutating func endLoading(_ identifier: String, _ token: Int, _ outcome: SessionWork.Outcome) {
         var content: [UInt8]?
         var failure = ProviderFailure(.internalError, "the answer does not fit the question")
@@ -231,6 +246,7 @@ extension Session {
     private static let tooMuch = ProviderFailure(
         .refused, "this connection holds too much content; stop accessing something first")
 
+    /// The failure where one more grant, with so many bytes of content, would pass a limit; nil where it would not.
     private func refusal(of identifier: String, holding size: Int) -> ProviderFailure? {
         guard grants[identifier] != nil || grants.count < limits.grants else {
             return ProviderFailure(.refused, "this connection has \(limits.grants) items already")

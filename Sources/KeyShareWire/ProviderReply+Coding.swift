@@ -4,12 +4,12 @@ internal import KeySharing
 package import NIOCore
 
 extension ProviderReply {
-    /// Reads the reply that `frame` carries.
+    /// Decodes the reply in `frame`.
     ///
-    /// The frame of a password still holds it afterwards; overwriting it is the caller's part.
+    /// The body of a password's frame still holds the password afterwards; the caller must overwrite it.
     ///
-    /// - Throws: `malformed` for a type that is no reply's and for fields that are cut short, not what they
-    ///   must be, or followed by anything.
+    /// - Throws: `malformed` for a type that is no reply, and for fields that end early, hold a forbidden value, or
+    ///   are followed by more bytes.
     package init(_ frame: Frame) throws(ProviderFailure) {
         var reader = FieldReader(frame.body)
         switch Wire.MessageType(rawValue: frame.type) {
@@ -19,7 +19,8 @@ extension ProviderReply {
                     version: try reader.integer("the version"),
                     serverName: try reader.string("the server's name"),
                     services: try reader.strings("the services")))
-            return  // For the same reason as with a hello.
+            // A later version may add fields here; they are skipped.
+            return
         case .page: self = .page(try reader.page())
         case .itemReply: self = .item(try reader.item())
         case .servicesReply: self = .services(try reader.strings("the services"))
@@ -44,7 +45,7 @@ extension ProviderReply {
         case .failure:
             let number = try reader.integer("the code", as: UInt16.self)
             let message = try reader.string("the message")
-            // A code of a later version says at least that it failed.
+            // A code that a later version added still means that the request failed.
             self = .failure(ProviderFailure(.init(rawValue: number) ?? .internalError, message))
         default:
             throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
@@ -52,9 +53,12 @@ extension ProviderReply {
         try reader.end()
     }
 
-    /// Appends the reply's frame to `bytes`.
+    /// Appends the frame of this reply to `bytes`.
     ///
-    /// - Throws: `refused` where it does not fit a frame; nothing is appended then.
+    /// - Parameters:
+    ///   - id: The id of the request that the reply answers.
+    ///   - bytes: The buffer that gets the frame.
+    /// - Throws: `refused` where the reply does not fit a frame; nothing is appended then.
     package func encode(id: UInt32, into bytes: inout ByteBuffer) throws(ProviderFailure) {
         try Frame.append(messageType, requestID: id, to: &bytes, limit: Wire.replyLimit) {
             (bytes) throws(ProviderFailure) in
@@ -90,7 +94,7 @@ extension ProviderReply {
         }
     }
 
-    /// The number of this reply on the wire.
+    /// The type of this reply's frame.
     package var messageType: Wire.MessageType {
         switch self {
         case .welcome: .welcome
@@ -207,7 +211,7 @@ extension ByteBuffer {
     }
 }
 
-/// The yes-or-no facts of an identity, as the bits of one byte.
+/// The yes-or-no facts about an identity, as the bits of one byte.
 private struct FactTraits: OptionSet {
     let rawValue: UInt8
 

@@ -1,18 +1,18 @@
-internal import KeySharing
 package import NIOCore
 
-/// Who may connect and who must go for it, as counts and orders: the pure half of accepting.
+/// The rule that decides which connections a server keeps when there are too many: counts and orders, no I/O.
 ///
-/// A connection is *half open* until its hello. Those go first, oldest first, so that a flood of silent
-/// peers cannot keep an honest one out.
-package struct Admission: Sendable {
-    /// What to do with a newcomer.
+/// A connection is *half open* until its hello. Half-open connections are evicted first, the oldest before the
+/// others, so that a flood of silent peers cannot keep an honest one out. `Protocol.md` of `KeyShareWire` describes
+/// the rule under "Limits and deadlines".
+package struct AdmissionPolicy: Sendable {
+    /// The decision about a new connection.
     package enum Verdict: Sendable, Equatable {
-        /// Let it in; it is counted from now on.
+        /// Keep the new connection; it is counted from now on.
         case admit
-        /// Let it in, and close the other one.
+        /// Keep the new connection and close the other one.
         case admitInstead(of: Int)
-        /// Close it: every connection there is has a better claim.
+        /// Close the new connection: none of the others may be evicted for it.
         case refuse
     }
 
@@ -25,29 +25,32 @@ package struct Admission: Sendable {
     private let limitPerPeer: Int
     private var entries: [Int: Entry] = [:]
     private var perProcess: [Int32: Int] = [:]
-    /// Ids in the order of their arrival, those that have said hello or left included until they are met.
+    /// The ids of connections in the order of their arrival. An id stays here for a while after its connection has
+    /// become ready or ended.
     private var arrivals: [Int] = []
     private var firstArrival = 0
 
+    /// Makes a policy without connections.
+    ///
     /// - Parameters:
-    ///   - limit: Connections in all.
-    ///   - limitPerPeer: Connections of one process.
+    ///   - limit: The most connections in all.
+    ///   - limitPerPeer: The most connections of one process.
     package init(limit: Int, limitPerPeer: Int) {
         self.limit = max(limit, 1)
         self.limitPerPeer = max(limitPerPeer, 1)
     }
 
-    /// How many connections are counted.
+    /// The number of connections that are counted.
     package var count: Int { entries.count }
 
-    /// Judges the newcomer `id`, and counts it unless it is refused.
+    /// Decides about a new connection, and counts it unless it is refused.
     ///
     /// - Parameters:
-    ///   - id: Never used before.
-    ///   - process: The peer's process.
-    ///   - idleSince: Since when a connection has had nothing to do; nil while it is being served.
-    /// - Returns: What to do with it, and with another one for its sake.
-    package mutating func arrive(
+    ///   - id: The new connection's id, which was never used before.
+    ///   - process: The id of the peer's process.
+    ///   - idleSince: Returns the time since which a connection is idle; nil while it is being served.
+    /// - Returns: The decision.
+    package mutating func admit(
         _ id: Int, process: Int32, idleSince: (Int) -> NIODeadline?
     ) -> Verdict {
         var verdict = Verdict.admit
@@ -59,7 +62,7 @@ package struct Admission: Sendable {
             verdict = .admitInstead(of: victim)
         }
         if case .admitInstead(let victim) = verdict {
-            leave(victim)
+            remove(victim)
         }
         entries[id] = Entry(process: process, isHalfOpen: true)
         perProcess[process, default: 0] += 1
@@ -67,36 +70,39 @@ package struct Admission: Sendable {
         return verdict
     }
 
-    /// The connection that goes when the system has no descriptor left; it stops being counted.
-    package mutating func sacrifice(idleSince: (Int) -> NIODeadline?) -> Int? {
+    /// Chooses a connection to close when the system has no descriptor left, and counts it no longer.
+    ///
+    /// - Returns: The id of the connection; nil where none may be evicted.
+    package mutating func evict(idleSince: (Int) -> NIODeadline?) -> Int? {
         guard let victim = victim(idleSince: idleSince) else { return nil }
-        leave(victim)
+        remove(victim)
         return victim
     }
 
-    /// The connection is half open no longer.
-    package mutating func saidHello(_ id: Int) {
+    /// Notes that a connection has said hello, and is half open no longer.
+    package mutating func markReady(_ id: Int) {
         entries[id]?.isHalfOpen = false
     }
 
-    /// The connection is gone, or about to go; saying so twice does no harm.
-    package mutating func leave(_ id: Int) {
+    /// Counts a connection no longer. A second call for one connection has no effect.
+    package mutating func remove(_ id: Int) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let rest = perProcess[entry.process, default: 0] - 1
         perProcess[entry.process] = rest > 0 ? rest : nil
         forgetStaleArrivals()
     }
 
-    /// The oldest half-open one; else, of the process that holds most, the one with the longest rest.
+    /// Returns the oldest half-open connection. Without one, it returns the connection that has been idle for
+    /// longest among those of the process with the most connections.
     private func victim(idleSince: (Int) -> NIODeadline?) -> Int? {
         if let oldest = arrivals[firstArrival...].first(where: { entries[$0]?.isHalfOpen == true }) {
             return oldest
         }
-        let resting = entries.compactMap { id, entry -> (id: Int, share: Int, since: NIODeadline)? in
+        let idle = entries.compactMap { id, entry -> (id: Int, share: Int, since: NIODeadline)? in
             guard let since = idleSince(id) else { return nil }
             return (id, perProcess[entry.process, default: 0], since)
         }
-        return resting.max { ($0.share, $1.since, $1.id) < ($1.share, $0.since, $0.id) }?.id
+        return idle.max { ($0.share, $1.since, $1.id) < ($1.share, $0.since, $0.id) }?.id
     }
 
     private func oldestHalfOpen(of process: Int32) -> Int? {
@@ -106,7 +112,8 @@ package struct Admission: Sendable {
         }
     }
 
-    /// Keeps `arrivals` to about the number of half-open ones, at a cost that is constant on average.
+    /// Drops ids from the front of `arrivals` that are half open no longer. The cost of each call is constant on
+    /// average.
     private mutating func forgetStaleArrivals() {
         while firstArrival < arrivals.count, entries[arrivals[firstArrival]]?.isHalfOpen != true {
             firstArrival += 1

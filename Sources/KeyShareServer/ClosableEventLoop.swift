@@ -1,11 +1,11 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The way onto the event loop for answers of the provider, which may come after the loop has ended.
+/// An event loop that takes no more work once it is closed.
 ///
-/// A loop must not be given work once it is shut down. A provider that hangs is not waited for, so its
-/// answer may come as late as that; here it is dropped.
-final class LoopEntrance: Sendable {
+/// NIO traps on work for a loop that is shut down. The server does not wait for a provider that hangs, so the
+/// provider's answer may come after the loop has ended; here it is dropped.
+final class ClosableEventLoop: Sendable {
     private let loop: any EventLoop
     private let isOpen = Mutex(true)
 
@@ -13,6 +13,7 @@ final class LoopEntrance: Sendable {
         self.loop = loop
     }
 
+    /// Runs `work` on the loop, unless the loop is closed.
     func execute(_ work: @escaping @Sendable () -> Void) {
         isOpen.withLock { isOpen in
             if isOpen {
@@ -21,7 +22,7 @@ final class LoopEntrance: Sendable {
         }
     }
 
-    /// Must come before the loop is shut down.
+    /// Drops all work from now on. Call it before the loop is shut down.
     func close() {
         isOpen.withLock { $0 = false }
     }
