@@ -43,7 +43,7 @@ struct PKITests {
         let issuer = try #require(authorities["Test Email CA \(number)"])
         let numbers = serials.map(Self.octets)
         let request = try StatusClient.request(numbers, of: issuer, nonce: [1, 2, 3])
-        let reply = try #require(try await LoopbackPeer.ask("POST", "/ocsp", body: request, port: port))
+        let reply = try #require(try await RawPeer.http("POST", "/ocsp", body: request, port: port))
         #expect(reply.status == 200)
         #expect(reply.fields["content-type"] == "application/ocsp-response")
         let answer = try StatusClient.read(
@@ -78,16 +78,16 @@ struct PKITests {
         #expect(statuses == [.good, .unknown])
         #expect(try await ask([revoked], ofPKI: 2, port: port) == [.revoked])
 
-        let index = try #require(try await LoopbackPeer.ask("GET", "/", port: port))
+        let index = try #require(try await RawPeer.http("GET", "/", port: port))
         let paths = String(decoding: index.body, as: UTF8.self).split(separator: "\n").map(String.init)
         func path(_ start: String) throws -> String { try #require(paths.first { $0.hasPrefix(start) }) }
         let served = try #require(
-            try await LoopbackPeer.ask("GET", path("/sign/TESTEMAILCA1-"), port: port))
+            try await RawPeer.http("GET", path("/sign/TESTEMAILCA1-"), port: port))
         #expect(served.fields["content-type"] == "application/pkix-cert")
         #expect(served.body == (try await authorities())["Test Email CA 1"])
         for (number, isListed) in [(1, false), (2, true)] {
             let list = try #require(
-                try await LoopbackPeer.ask("GET", path("/crl/TESTEMAILCA\(number)-"), port: port))
+                try await RawPeer.http("GET", path("/crl/TESTEMAILCA\(number)-"), port: port))
             #expect(list.fields["content-type"] == "application/pkix-crl")
             #expect((list.body.firstRange(of: Self.octets(revoked)) != nil) == isListed)
         }

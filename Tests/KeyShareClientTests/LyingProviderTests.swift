@@ -7,9 +7,9 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@Suite("A client whose provider does not keep to the protocol")
+@Suite("A client of a provider that breaks the protocol")
 struct LyingProviderTests {
-    /// What the provider answers to whatever comes behind the hello.
+    /// The bytes that the provider answers to a request after the hello.
     typealias Answer = @Sendable (_ request: ProviderRequest, _ id: UInt32) throws -> [UInt8]
 
     private static func withClient<Value>(
@@ -30,7 +30,7 @@ struct LyingProviderTests {
         return try result.get()
     }
 
-    @Test("takes content in the pieces it asked for and in no others", arguments: [0, 1, 8, 11, 100])
+    @Test("A client accepts content only in the pieces that it asked for", arguments: [0, 1, 8, 11, 100])
     func pieces(size: Int) async throws {
         let error = try await Self.withClient { request, id in
             guard case .read = request else { return [] }
@@ -42,7 +42,7 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
-    @Test("takes no content that is larger than it may be")
+    @Test("A client refuses content over its limit")
     func size() async throws {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.chunk(ContentChunk(total: 1 << 40, bytes: [1])), id: id)
@@ -52,7 +52,7 @@ struct LyingProviderTests {
         #expect(error?.code == .contentTooLarge)
     }
 
-    @Test("does not ask on where a cursor leads nowhere")
+    @Test("A client stops at a page that is empty and not the last")
     func cursor() async throws {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.page(ItemPage(items: [], nextCursor: "again")), id: id)
@@ -62,7 +62,7 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
-    @Test("takes no answer to another question, and nothing that is no answer")
+    @Test("A client refuses a reply of another type, a reply to no request, and bytes that are no reply")
     func otherAnswers() async throws {
         let answers: [Answer] = [
             { _, id in try WireSamples.bytes(.stopped, id: id) },
@@ -78,7 +78,7 @@ struct LyingProviderTests {
     }
 }
 
-/// Says hello as it should, and then whatever it is told to.
+/// A channel handler that answers the hello as it should, and every other request as a test tells it to.
 private final class Liar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -8,15 +8,22 @@ import OpenSSL
 import Synchronization
 import Testing
 
-@Suite("Grants that all end at once")
+@Suite("The end of all grants at once")
 struct GrantPeriodTests {
+    private let scratch: ScratchFolder
+    private var folder: String { scratch.path }
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
     private let item = WireSamples.items[0]
     private var identifier: String { item.identifier }
     private var fetch: ProviderRequest {
         .fetchPassword(service: PasswordService.name, identifier: identifier)
     }
 
-    @Test("Password and content are given no more, until the item is granted anew")
+    @Test("When all grants end, password and content are refused until the item is granted again")
     func session() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -30,7 +37,7 @@ struct GrantPeriodTests {
         #expect(try peer.ask(fetch, id: 8) == [.password(identifier, 8)])
     }
 
-    @Test("Reads that wait are refused, and what was asked for before is not granted after")
+    @Test("When all grants end, reads that wait are refused, and grants that are being made are not made")
     func underway() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -50,9 +57,9 @@ struct GrantPeriodTests {
         #expect(peer.session.heldBytes == 0 && peer.session.outstanding == 0)
     }
 
-    @Test("Every connection's end before the next answer, also where the provider cannot tell the period")
+    @Test("A new or unknown period ends the grants of all connections before the next answer")
     func server() async throws {
-        let provider = FakeProvider(count: 2)
+        let provider = StandInProvider(count: 2)
         let identifier = provider.items[1].identifier
         try await withServer(provider) { path, _ in
             let first = try await ProviderClient.connect(path: path, clientName: "first")
@@ -62,7 +69,7 @@ struct GrantPeriodTests {
                     try await client.startAccessing(identifier)
                     _ = try await client.readAll(identifier)
                 }
-                provider.period.withLock { $0 = period }
+                provider.setPeriod(period)
                 for client in [second, first] {
                     await #expect(throws: ProviderFailure(.notAvailable, "")) {
                         try await client.fetchPassword(for: identifier)
@@ -77,17 +84,17 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("A question that is out when the period ends brings no grant")
+    @Test("Content that is fetched while the period ends is not given out")
     func acrossTheEnd() async throws {
         let gate = Gate()
-        let provider = FakeProvider(count: 2, gate: gate)
+        let provider = StandInProvider(count: 2, gate: gate)
         let identifier = provider.items[1].identifier
         try await withServer(provider) { path, _ in
             let client = try await ProviderClient.connect(path: path, clientName: "test")
             try await client.startAccessing(identifier)
             let reading = Task { try await client.readAll(identifier) }
             await gate.arrival()
-            provider.period.withLock { $0 = 1 }
+            provider.setPeriod(1)
             gate.open()
             await #expect(throws: ProviderFailure(.notAvailable, "")) {
                 try await reading.value
@@ -96,30 +103,28 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("Content leaves the memory before anybody asks")
+    @Test("The end of all grants drops the content without waiting for a request")
     func memory() async throws {
-        let provider = FakeProvider(count: 10)
+        let provider = StandInProvider(count: 10)
         let identifier = provider.items[9].identifier
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            let lines = RecordingLogHandler.Lines()
-            var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
-            logger.logLevel = .info
-            let server = try ProviderServer(path: path, service: provider, logger: logger)
-            server.endOldGrants()
-            let running = Task { try await server.run() }
-            let holder = try await ProviderClient.connect(path: path, clientName: "holder")
-            try await holder.startAccessing(identifier)
-            #expect(try await holder.readAll(identifier).count == 9)
-            server.endOldGrants()
-            provider.period.withLock { $0 = 1 }
-            server.endOldGrants()
-            // The stop comes to the loop behind it.
-            running.cancel()
-            try await running.value
-            server.endOldGrants()
-            await holder.close()
-            #expect(lines.all.filter { $0.contains("all grants end") }.count == 1)
-        }
+        let path = folder + "/provider.sock"
+        let lines = RecordingLogHandler.Lines()
+        var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
+        logger.logLevel = .info
+        let server = try ProviderServer(path: path, service: provider, logger: logger)
+        server.endOldGrants()
+        let running = Task { try await server.run() }
+        let holder = try await ProviderClient.connect(path: path, clientName: "holder")
+        try await holder.startAccessing(identifier)
+        #expect(try await holder.readAll(identifier).count == 9)
+        server.endOldGrants()
+        provider.setPeriod(1)
+        server.endOldGrants()
+        // The loop handles the stop after the end of the grants.
+        running.cancel()
+        try await running.value
+        server.endOldGrants()
+        await holder.close()
+        #expect(lines.all.filter { $0.contains("all grants end") }.count == 1)
     }
 }

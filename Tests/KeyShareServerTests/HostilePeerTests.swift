@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Hostile peers")
 struct HostilePeerTests {
-    @Test("Another user's connection is closed without a byte")
+    @Test("A connection that the server does not accept is closed without a byte")
     func strangerByFake() async throws {
         try await withServer(acceptsPeer: { _ in false }) { path, _ in
             let peer = try RawPeer(path: path)
@@ -32,12 +32,12 @@ struct HostilePeerTests {
                 #expect(
                     said == (mode == 0o666 ? "connected, 0 bytes" : "refused"), "\(String(mode, radix: 8))")
             }
-            // And as the server's own user the same program is answered.
+            // The program gets an answer when it runs as the server's user.
             #expect(try await StrangerProcess.speak(to: path, as: geteuid()) == "connected, 1 bytes")
         }
     }
 
-    @Test("A length bomb gets one error and the end")
+    @Test("A frame with an impossible length gets one failure, and the connection ends")
     func lengthBomb() async throws {
         try await withServer { path, _ in
             for length: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 1, 0, 0], [0, 0, 0, 0]] {
@@ -52,9 +52,9 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that sends a byte at a time is served like another")
+    @Test("A peer that sends single bytes gets its answer")
     func byteAtATime() async throws {
-        let provider = FakeProvider(count: 1)
+        let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
             let peer = try RawPeer(path: path)
             try await peer.greet()
@@ -67,9 +67,9 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Requests may come in one burst; each has its answer")
+    @Test("Each of 300 requests in one burst gets its answer")
     func pipelining() async throws {
-        let provider = FakeProvider(count: 1)
+        let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier
         try await withServer(provider) { path, _ in
             let peer = try RawPeer(path: path)
@@ -92,14 +92,15 @@ struct HostilePeerTests {
             }
             #expect(answers.count == 300)
             for (id, reply) in answers {
-                #expect(reply == (id % 3 != 0 ? .password(provider.password) : .item(provider.items[0])))
+                #expect(
+                    reply == (id % 3 != 0 ? .password(StandInProvider.password) : .item(provider.items[0])))
             }
         }
     }
 
-    @Test("A peer that has finished sending still gets its answer, then the end")
+    @Test("A peer that has finished sending gets its answer, and then the end")
     func halfClose() async throws {
-        let provider = FakeProvider(count: 1)
+        let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
             let peer = try RawPeer(path: path)
             try await peer.greet()
@@ -110,10 +111,10 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that goes while it is being answered leaves the others alone")
+    @Test("A peer that leaves while it is being answered does not disturb the others")
     func goneWhileAnswered() async throws {
         let gate = Gate()
-        let provider = FakeProvider(count: 2, gate: gate)
+        let provider = StandInProvider(count: 2, gate: gate)
         let identifier = provider.items[1].identifier
         try await withServer(provider) { path, _ in
             do {
@@ -132,7 +133,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that says nothing is closed at the hello's deadline")
+    @Test("A peer without a whole hello is closed at the hello's deadline")
     func helloDeadline() async throws {
         try await withServer(limits: { $0.hello = .milliseconds(50) }) { path, _ in
             let silent = try RawPeer(path: path)
@@ -162,11 +163,11 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that does not read is closed, and holds up nobody")
+    @Test("A peer that does not read is closed, and does not delay the others")
     func stalledPeer() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
-        let provider = FakeProvider(
-            items: [FakeProvider.file("large", size: nil)], contents: ["large": content])
+        let provider = StandInProvider(
+            items: [StandInProvider.file("large", size: nil)], contents: ["large": content])
         try await withServer(provider, limits: { $0.stalled = .milliseconds(100) }) { path, _ in
             let peer = try RawPeer(path: path)
             try await peer.greet()
@@ -182,7 +183,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("When all places are taken, the oldest that has not said hello goes, and accepting goes on")
+    @Test("When there are too many connections, the oldest without a hello is closed for the new one")
     func eviction() async throws {
         try await withServer(limits: { $0.connections = 4 }) { path, _ in
             let honest = try await ProviderClient.connect(path: path, clientName: "honest")
@@ -196,7 +197,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Connections hoarded by one process make room for a newcomer")
+    @Test("A process with too many idle connections loses one to a new connection")
     func hoarding() async throws {
         try await withServer(limits: { $0.connections = 3 }) { path, _ in
             var hoard: [RawPeer] = []
@@ -211,23 +212,22 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A process at its own limit is told that there is no room")
+    @Test("A process at its own limit gets serverBusy for one more connection")
     func perPeerLimit() async throws {
         try await withServer(limits: { $0.connectionsPerPeer = 1 }) { path, _ in
             let first = try RawPeer(path: path)
             try await first.greet()
-            let error = await #expect(throws: ProviderFailure.self) {
+            await #expect(throws: ProviderFailure(.serverBusy, "")) {
                 try await ProviderClient.connect(path: path, clientName: "second")
             }
-            #expect(error == ProviderFailure(.serverBusy, ""))
             try await first.send(.stopAccessing(identifier: "x"))
             #expect(try await first.frame()?.reply == .stopped)
         }
     }
 
-    @Test("There is an end to the content that all connections hold together")
+    @Test("Content beyond what all connections may hold together is refused with serverBusy")
     func totalContent() async throws {
-        let provider = FakeProvider(count: 10)
+        let provider = StandInProvider(count: 10)
         let identifier = provider.items[9].identifier
         try await withServer(provider, limits: { $0.totalSnapshotBytes = 17 }) { path, _ in
             let first = try await ProviderClient.connect(path: path, clientName: "first")
@@ -247,21 +247,21 @@ struct HostilePeerTests {
     }
 }
 
-/// A process of another user that connects and says hello; a real one, since the kernel's word is tested.
+/// A process of another user that connects and says hello. It is a real one, because the kernel's answer is tested.
 enum StrangerProcess {
     static var isPossible: Bool {
         geteuid() == 0
             && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Foundation never lets go of what belongs to a process that ran. Kept here it can be reached, and is no
-    /// leak to the address sanitizer.
+    /// The processes that were started. Foundation never releases what belongs to a process; kept here it can be reached,
+    /// so that the address sanitizer reports no leak.
     private static let kept = Mutex<[Process]>([])
 
     private static let setpriv = "/usr/bin/setpriv"
     private static let perl = "/usr/bin/perl"
 
-    /// `refused`, or how many bytes came (one is enough, more are not read).
+    /// Returns `refused`, or how many bytes came. No more than one byte is read.
     static func speak(to path: String, as user: uid_t) async throws -> String {
         let hello = try WireSamples.bytes(
             .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: []))
@@ -290,7 +290,7 @@ enum StrangerProcess {
                 continuation.resume(throwing: error)
             }
         }
-        // One short line, which the pipe holds until here.
+        // The pipe holds the one short line until it is read here.
         return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 }

@@ -8,72 +8,70 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("A server's socket")
+@Suite("The socket of a server")
 struct ListenerTests {
-    @Test("It is made in a folder that is made for it, and is for its user alone")
+    private let scratch: ScratchFolder
+    private var folder: String { scratch.path }
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test("A socket is made in a folder that is made for it, and only its user may use either")
     func fresh() async throws {
-        try await withScratchFolder { folder in
-            let server = try server(at: folder + "/new/provider.sock")
-            #expect(try mode(of: folder + "/new") == 0o700)
-            #expect(try mode(of: server.path) == 0o600)
-            #expect(try mode(of: server.path + ".lock") == 0o600)
-        }
+        let server = try server(at: folder + "/new/provider.sock")
+        #expect(try mode(of: folder + "/new") == 0o700)
+        #expect(try mode(of: server.path) == 0o600)
+        #expect(try mode(of: server.path + ".lock") == 0o600)
     }
 
-    @Test("A server that goes takes its socket with it, and the next one may come")
+    @Test("A server that ends removes its socket, and the next server can take it")
     func takeTurns() async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            for _ in 1...3 {
-                _ = try server(at: path)
-                #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
-            }
+        let path = folder + "/provider.sock"
+        for _ in 1...3 {
+            _ = try server(at: path)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
         }
     }
 
-    @Test("Of many that come and go at once, one at a time has the socket, though each removes its lock")
+    @Test("Of many servers that come and go at once, one at a time has the socket")
     func contended() async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            let turns = Turns()
-            await withTaskGroup { group in
-                for _ in 0..<4 {
-                    group.addTask { [turns] in
-                        for _ in 0..<500 { takeTurn(at: path, turns) }
-                    }
+        let path = folder + "/provider.sock"
+        let turns = Turns()
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { [turns] in
+                    for _ in 0..<500 { takeTurn(at: path, turns) }
                 }
-                await group.waitForAll()
             }
-            #expect(turns.count.load(ordering: .relaxed) > 0)
-            let left = try FileManager.default.contentsOfDirectory(atPath: folder)
-            #expect(left == [])
+            await group.waitForAll()
         }
+        #expect(turns.count.load(ordering: .relaxed) > 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(left == [])
     }
 
-    @Test("A lock's file that took the place of ours is not removed")
+    @Test("A server does not remove a lock's file that has replaced its own")
     func replacedLock() async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            do {
-                let first = try server(at: path)
-                try FileManager.default.removeItem(atPath: first.path + ".lock")
-                try Data().write(to: URL(filePath: first.path + ".lock"))
-            }
-            #expect(FileManager.default.fileExists(atPath: path + ".lock"))
+        let path = folder + "/provider.sock"
+        do {
+            let first = try server(at: path)
+            try FileManager.default.removeItem(atPath: first.path + ".lock")
+            try Data().write(to: URL(filePath: first.path + ".lock"))
         }
+        #expect(FileManager.default.fileExists(atPath: path + ".lock"))
     }
 
-    @Test("A second server for the same socket is turned away, and the first one serves on")
+    @Test("A second server for a socket is turned away, and the first one goes on serving")
     func second() async throws {
         try await withServer { path, _ in
-            #expect(throws: SocketError.self) { try server(at: path) }
             #expect(code { try server(at: path) } == .alreadyRunning)
             let client = try await ProviderClient.connect(path: path, clientName: "test")
             await client.close()
         }
     }
 
-    @Test("A socket that answers belongs to somebody, lock or no lock")
+    @Test("A socket that answers is not taken, even if its lock is missing")
     func foreignServer() async throws {
         try await withServer { path, _ in
             try FileManager.default.removeItem(atPath: path + ".lock")
@@ -82,100 +80,86 @@ struct ListenerTests {
         }
     }
 
-    @Test("A stale socket is replaced")
+    @Test("A socket that nobody answers is replaced")
     func stale() async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            try makeStaleSocket(at: path)
-            let server = try server(at: path)
-            _ = try RawPeer(path: server.path)
-        }
+        let path = folder + "/provider.sock"
+        try makeStaleSocket(at: path)
+        let server = try server(at: path)
+        _ = try RawPeer(path: server.path)
     }
 
-    @Test("Whatever is no socket is left alone", arguments: ["file", "folder", "link"])
+    @Test("A file that is no socket is left alone", arguments: ["file", "folder", "link"])
     func noSocket(kind: String) async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            switch kind {
-            case "file": try Data("precious".utf8).write(to: URL(filePath: path))
-            case "folder":
-                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-            default: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "target")
-            }
-            #expect(code { try server(at: path) } == .notASocket)
-            #expect(
-                try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType != nil)
-            if kind == "file" {
-                #expect(try Data(contentsOf: URL(filePath: path)) == Data("precious".utf8))
-            }
+        let path = folder + "/provider.sock"
+        switch kind {
+        case "file": try Data("precious".utf8).write(to: URL(filePath: path))
+        case "folder":
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        default: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "target")
+        }
+        #expect(code { try server(at: path) } == .notASocket)
+        #expect(
+            try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType != nil)
+        if kind == "file" {
+            #expect(try Data(contentsOf: URL(filePath: path)) == Data("precious".utf8))
         }
     }
 
-    @Test("A socket that took the place of ours is not removed")
+    @Test("A server does not remove a socket that has replaced its own")
     func replaced() async throws {
-        try await withScratchFolder { folder in
-            let path = folder + "/provider.sock"
-            do {
-                let first = try server(at: path)
-                try FileManager.default.removeItem(atPath: first.path)
-                try makeStaleSocket(at: path)
-            }
-            #expect(FileManager.default.fileExists(atPath: path))
+        let path = folder + "/provider.sock"
+        do {
+            let first = try server(at: path)
+            try FileManager.default.removeItem(atPath: first.path)
+            try makeStaleSocket(at: path)
         }
+        #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("A folder that is open to others, or a link, is refused", arguments: [0o755, 0o710, 0o701, 0o770])
+    @Test(
+        "A folder that is open to others, or a symbolic link, is refused",
+        arguments: [0o755, 0o710, 0o701, 0o770])
     func openFolder(mode: Int) async throws {
-        try await withScratchFolder { folder in
-            let inner = folder + "/inner"
-            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
-            unsafe chmod(inner, mode_t(mode))
-            #expect(code { try server(at: inner + "/provider.sock") } == .unsafeFolder)
-            unsafe chmod(inner, 0o700)
-            try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "inner")
-            #expect(code { try server(at: folder + "/link/provider.sock") } == .unsafeFolder)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: inner) == [])
-        }
+        let inner = folder + "/inner"
+        try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        unsafe chmod(inner, mode_t(mode))
+        #expect(code { try server(at: inner + "/provider.sock") } == .unsafeFolder)
+        unsafe chmod(inner, 0o700)
+        try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "inner")
+        #expect(code { try server(at: folder + "/link/provider.sock") } == .unsafeFolder)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: inner) == [])
     }
 
-    @Test("Another user's folder is refused", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("A folder of another user is refused", .enabled(if: geteuid() == 0, "needs root"))
     func foreignFolder() async throws {
-        try await withScratchFolder { folder in
-            unsafe chown(folder, 65_534, 65_534)
-            #expect(code { try server(at: folder + "/provider.sock") } == .unsafeFolder)
-        }
+        unsafe chown(folder, 65_534, 65_534)
+        #expect(code { try server(at: folder + "/provider.sock") } == .unsafeFolder)
     }
 
-    @Test("A path that no address holds is refused, and the longest one that fits is served")
+    @Test("A path that does not fit into an address is refused, and the longest that fits is not")
     func longPath() async throws {
-        try await withScratchFolder { folder in
-            let room = 107 - folder.utf8.count - 1
-            _ = try server(at: folder + "/" + String(repeating: "x", count: room))
-            for path in [folder + "/" + String(repeating: "x", count: room + 1), "", folder + "/a\0b"] {
-                #expect(code { try server(at: path) } == .pathTooLong)
-            }
+        let room = 107 - folder.utf8.count - 1
+        _ = try server(at: folder + "/" + String(repeating: "x", count: room))
+        for path in [folder + "/" + String(repeating: "x", count: room + 1), "", folder + "/a\0b"] {
+            #expect(code { try server(at: path) } == .pathTooLong)
         }
     }
 
-    @Test("A folder that cannot be made is the system's refusal")
+    @Test("A folder that cannot be made gives the code system")
     func noParent() async throws {
-        try await withScratchFolder { folder in
-            #expect(code { try server(at: folder + "/a/b/provider.sock") } == .system)
-        }
+        #expect(code { try server(at: folder + "/a/b/provider.sock") } == .system)
     }
 
-    @Test("A server runs once")
+    @Test("A server runs once, and fails with alreadyRan the second time")
     func runsOnce() async throws {
-        try await withScratchFolder { folder in
-            let server = try server(at: folder + "/provider.sock")
-            let first = Task { try await server.run() }
-            first.cancel()
-            try await first.value
-            await #expect(throws: SocketError.self) { try await server.run() }
-        }
+        let server = try server(at: folder + "/provider.sock")
+        let first = Task { try await server.run() }
+        first.cancel()
+        try await first.value
+        await #expect(throws: SocketError(.alreadyRan, "")) { try await server.run() }
     }
 
-    /// Who has the socket now, and how often somebody had it.
+    /// How many servers have the socket now, and how often one had it.
     private final class Turns: Sendable {
         let holders = Atomic(0)
         let count = Atomic(0)
@@ -195,7 +179,7 @@ struct ListenerTests {
 
     private func server(at path: String) throws(SocketError) -> ProviderServer {
         try ProviderServer(
-            path: path, service: FakeProvider(count: 1),
+            path: path, service: StandInProvider(count: 1),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -1,56 +1,38 @@
-import TestSupport
+import Foundation
 import KeyShareServer
 import LocalSockets
-import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
-/// A folder of mode 0700 with a short name, removed at the end.
-func withScratchFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
-    let folder = "/tmp/keyshare-\(UInt32.random(in: 0 ... .max))"
-    try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    return try await body(folder)
-}
-
-/// Runs a server on a socket in a scratch folder round `body`, and sees it stop cleanly.
+/// Runs a server on a socket in a scratch folder while `body` runs, and checks that it stops cleanly.
 ///
-/// `body` gets the socket's path and the task that runs the server, whose cancellation is the stop.
+/// `body` gets the socket's path and the task that runs the server; cancelling the task stops the server. The deadlines
+/// are those of `withoutDeadlines`, except for those that `adjust` sets.
 func withServer(
-    _ provider: FakeProvider = FakeProvider(count: 3),
+    _ provider: StandInProvider = StandInProvider(count: 3),
     acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
     limits adjust: (inout ProviderServer.Limits) -> Void = { _ in },
     _ body: (String, Task<Void, any Error>) async throws -> Void
 ) async throws {
-    try await withScratchFolder { folder in
-        // No deadline but those a test sets: a busy machine is nobody's fault.
-        var limits = ProviderServer.Limits()
-        limits.hello = .seconds(600)
-        limits.frame = .seconds(600)
-        limits.idle = .seconds(600)
-        limits.stalled = .seconds(600)
-        adjust(&limits)
-        let path = folder + "/provider.sock"
-        let server = try ProviderServer(
-            path: path, service: provider, limits: limits, acceptsPeer: acceptsPeer, logger: logger)
-        let running = Task { try await server.run() }
-        do {
-            try await body(path, running)
-        } catch {
-            running.cancel()
-            _ = await running.result
-            throw error
-        }
-        running.cancel()
-        try await running.value
-        #expect(!FileManager.default.fileExists(atPath: path), "the socket is still there")
-    }
+    let scratch = try ScratchFolder()
+    var limits = ProviderServer.Limits.withoutDeadlines
+    adjust(&limits)
+    let path = scratch.path("provider.sock")
+    let server = try ProviderServer(
+        path: path, service: provider, limits: limits, acceptsPeer: acceptsPeer, logger: logger)
+    let running = Task { try await server.run() }
+    let result = await Result { () async throws in try await body(path, running) }
+    running.cancel()
+    try await running.value
+    try result.get()
+    #expect(!FileManager.default.fileExists(atPath: path), "the socket is still there")
+    withExtendedLifetime(scratch) {}
 }
 
-/// Keeps every line that is logged.
+/// A log handler that keeps every line.
 struct RecordingLogHandler: LogHandler {
     final class Lines: Sendable {
         private let lines = Mutex<[String]>([])

@@ -4,9 +4,9 @@ import KeyShareWire
 import KeySharing
 import NIOCore
 
-/// Drives a `Session` as its peer, its provider and its clock would, and keeps what it answers.
+/// A driver of a `Session` that plays its peer, its provider and its clock, and returns its answers.
 struct ScriptedPeer {
-    /// A session's action in a form that compares.
+    /// An action of the session in a form that can be compared.
     enum Answer: Hashable {
         case frame([UInt8])
         case failure(ProviderFailure.Code, UInt32)
@@ -64,13 +64,13 @@ struct ScriptedPeer {
         return complete(.granted(item))
     }
 
-    /// Answers the question of that token, or the latest.
+    /// Answers the question `token`, or the latest one.
     mutating func complete(_ outcome: SessionWork.Outcome, token: Int? = nil) -> [Answer] {
         session.complete(token ?? lastToken, with: outcome, at: now)
         return drain()
     }
 
-    /// The words of the failure that a request brings.
+    /// The reason of the failure that a request gets.
     mutating func failureMessage(_ request: ProviderRequest) throws -> String? {
         session.receive(ByteBuffer(bytes: try WireSamples.bytes(request)), at: now)
         guard case .reply(.failure(let failure), _) = session.next(at: now) else { return nil }

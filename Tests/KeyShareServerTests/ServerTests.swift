@@ -8,13 +8,21 @@ import KeySharing
 import LocalSockets
 import Logging
 import OpenSSL
+import SecretMemory
 import Testing
 
 @Suite("A server and its clients")
 struct ServerTests {
-    @Test("The whole course: browse, pick, service, password, content, stop")
+    private let scratch: ScratchFolder
+    private var folder: String { scratch.path }
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test("A client browses, picks an item, finds its service, fetches password and content, and stops")
     func course() async throws {
-        let provider = FakeProvider(count: 3)
+        let provider = StandInProvider(count: 3)
         let item = provider.items[2]
         try await withServer(provider) { path, _ in
             let client = try await ProviderClient.connect(path: path, clientName: "test")
@@ -23,7 +31,7 @@ struct ServerTests {
             #expect(try await client.item(item.identifier) == item)
             #expect(try await client.services(for: item.identifier).contains(PasswordService.name))
             #expect(try await client.startAccessing(item.identifier) == 2)
-            #expect(try await client.fetchPassword(for: item.identifier) == provider.password)
+            #expect(try await client.fetchPassword(for: item.identifier) == StandInProvider.password)
             #expect(try await client.readAll(item.identifier) == [7, 7])
             try await client.stopAccessing(item.identifier)
             await #expect(throws: ProviderFailure(.notAvailable, "")) {
@@ -35,14 +43,14 @@ struct ServerTests {
         }
     }
 
-    @Test("A long listing comes in pages that fit their frames, complete and in order")
+    @Test("A long listing arrives complete and in order, in pages that fit their frames")
     func pages() async throws {
-        var items = FakeProvider(count: 700).items
+        var items = StandInProvider(count: 700).items
         // Names that make 256 items far too long for one frame.
         for index in items.indices {
             items[index].filename += String(repeating: "x", count: index % 2_000)
         }
-        let provider = FakeProvider(items: items)
+        let provider = StandInProvider(items: items)
         try await withServer(provider) { path, _ in
             let client = try await ProviderClient.connect(path: path, clientName: "test")
             #expect(try await client.items(in: Item.root) == items)
@@ -55,11 +63,11 @@ struct ServerTests {
         }
     }
 
-    @Test("A large item comes over whole, and a larger one than permitted does not")
+    @Test("A large item arrives whole, and an item over the client's limit is refused")
     func largeItem() async throws {
         let content = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        let item = FakeProvider.file("large", size: nil)
-        try await withServer(FakeProvider(items: [item], contents: ["large": content])) { path, _ in
+        let item = StandInProvider.file("large", size: nil)
+        try await withServer(StandInProvider(items: [item], contents: ["large": content])) { path, _ in
             var limits = ProviderClient.Limits()
             let client = try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
             #expect(try await client.startAccessing("large") == nil)
@@ -74,9 +82,9 @@ struct ServerTests {
         }
     }
 
-    @Test("A legacy export is chosen, read, and has no password service; its mechanisms do not mix")
+    @Test("A legacy export can be read, has no password service, and belongs to the connection that chose it")
     func legacy() async throws {
-        let provider = FakeProvider(count: 2)
+        let provider = StandInProvider(count: 2)
         try await withServer(provider) { path, _ in
             let client = try await ProviderClient.connect(path: path, clientName: "test")
             let rows = try await client.present(["purebred.select.all"])
@@ -99,9 +107,9 @@ struct ServerTests {
         }
     }
 
-    @Test("A grant is one connection's own")
+    @Test("A grant holds for one connection only")
     func grantsPerConnection() async throws {
-        let provider = FakeProvider(count: 1)
+        let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier
         try await withServer(provider) { path, _ in
             let granted = try await ProviderClient.connect(path: path, clientName: "granted")
@@ -114,15 +122,15 @@ struct ServerTests {
                 try await other.readAll(identifier)
             }
             try await other.stopAccessing(identifier)
-            #expect(try await granted.fetchPassword(for: identifier) == provider.password)
+            #expect(try await granted.fetchPassword(for: identifier) == StandInProvider.password)
             await granted.close()
             await other.close()
         }
     }
 
-    @Test("Many requests from many tasks each get their own answer")
+    @Test("Each of many requests from many tasks gets its own answer")
     func concurrentRequests() async throws {
-        let provider = FakeProvider(count: 100)
+        let provider = StandInProvider(count: 100)
         try await withServer(provider) { path, _ in
             let client = try await ProviderClient.connect(path: path, clientName: "test")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -138,7 +146,7 @@ struct ServerTests {
         }
     }
 
-    @Test("Without a common version the client is told so")
+    @Test("A client without a version in common fails with unsupportedVersion")
     func versions() async throws {
         try await withServer { path, _ in
             await #expect(throws: ProviderFailure(.unsupportedVersion, "")) {
@@ -147,27 +155,25 @@ struct ServerTests {
         }
     }
 
-    @Test("Where nobody serves, the client says so: no socket, a stale one, a file that is none")
+    @Test("A client fails with notRunning where there is no socket, a stale one, or a file that is none")
     func notRunning() async throws {
-        try await withScratchFolder { folder in
-            try Data().write(to: URL(filePath: folder + "/file"))
-            let stale = folder + "/stale"
-            try makeStaleSocket(at: stale)
-            for path in [folder + "/nothing", stale, folder + "/file"] {
-                let error = await #expect(throws: SocketError.self) {
-                    try await ProviderClient.connect(path: path, clientName: "test")
-                }
-                #expect(error?.code == .notRunning, "\(path)")
-            }
-            let long = folder + "/" + String(repeating: "x", count: 108 - folder.utf8.count - 1)
+        try Data().write(to: URL(filePath: folder + "/file"))
+        let stale = folder + "/stale"
+        try makeStaleSocket(at: stale)
+        for path in [folder + "/nothing", stale, folder + "/file"] {
             let error = await #expect(throws: SocketError.self) {
-                try await ProviderClient.connect(path: long, clientName: "test")
+                try await ProviderClient.connect(path: path, clientName: "test")
             }
-            #expect(error?.code == .pathTooLong)
+            #expect(error?.code == .notRunning, "\(path)")
         }
+        let long = folder + "/" + String(repeating: "x", count: 108 - folder.utf8.count - 1)
+        let error = await #expect(throws: SocketError.self) {
+            try await ProviderClient.connect(path: long, clientName: "test")
+        }
+        #expect(error?.code == .pathTooLong)
     }
 
-    @Test("A client that distrusts the server's user sends nothing")
+    @Test("A client that does not accept the server's user fails with wrongOwner")
     func wrongOwner() async throws {
         try await withServer { path, _ in
             let error = await #expect(throws: SocketError.self) {
@@ -178,10 +184,10 @@ struct ServerTests {
         }
     }
 
-    @Test("A provider that does not answer is waited for only so long")
+    @Test("A client waits for an answer no longer than its limit")
     func replyTimeout() async throws {
         let gate = Gate()
-        try await withServer(FakeProvider(count: 2, gate: gate)) { path, _ in
+        try await withServer(StandInProvider(count: 2, gate: gate)) { path, _ in
             var limits = ProviderClient.Limits()
             limits.reply = .milliseconds(50)
             let client = try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
@@ -192,10 +198,10 @@ struct ServerTests {
         }
     }
 
-    @Test("A stop finishes what is being answered, closes, and takes the socket away")
+    @Test("A server that stops answers outstanding requests, closes, and removes its socket")
     func gracefulStop() async throws {
         let gate = Gate()
-        let provider = FakeProvider(count: 4, gate: gate)
+        let provider = StandInProvider(count: 4, gate: gate)
         let identifier = provider.items[3].identifier
         try await withServer(provider) { path, running in
             let busy = try await ProviderClient.connect(path: path, clientName: "busy")
@@ -218,10 +224,10 @@ struct ServerTests {
         }
     }
 
-    @Test("A stop waits for a provider that hangs only so long")
+    @Test("A server that stops waits for a provider that hangs no longer than its limit")
     func stopDeadline() async throws {
         let gate = Gate()
-        let provider = FakeProvider(count: 4, gate: gate)
+        let provider = StandInProvider(count: 4, gate: gate)
         let identifier = provider.items[3].identifier
         try await withServer(provider, limits: { $0.drain = .milliseconds(50) }) { path, running in
             let client = try await ProviderClient.connect(path: path, clientName: "busy")
@@ -237,10 +243,10 @@ struct ServerTests {
         }
     }
 
-    @Test("The log has requests, items and outcomes, and no secret")
+    @Test("The log holds requests, items and outcomes, and no secret")
     func log() async throws {
         let lines = RecordingLogHandler.Lines()
-        let provider = FakeProvider(count: 2)
+        let provider = StandInProvider(count: 2, secret: .success(SecretBytes(utf8: "correct horse")))
         let identifier = provider.items[1].identifier
         var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
         logger.logLevel = .trace
@@ -262,7 +268,7 @@ struct ServerTests {
     }
 }
 
-/// Leaves a socket behind that nobody listens on.
+/// Makes a socket at `path` that nobody listens on.
 func makeStaleSocket(at path: String) throws {
     let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }

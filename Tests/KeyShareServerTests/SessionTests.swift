@@ -7,7 +7,7 @@ import NIOCore
 import OpenSSL
 import Testing
 
-@Suite("A session")
+@Suite("The protocol as a session answers it")
 struct SessionTests {
     private let identifier = WireSamples.identifier
     private let item = WireSamples.items[0]
@@ -26,7 +26,7 @@ struct SessionTests {
     }
 
     @Test(
-        "Hello without a common version is told so, and the connection closes",
+        "A hello without a version in common gets unsupportedVersion, and the connection closes",
         arguments: [(0, 0), (2, 9), (1, 0)])
     func versions(oldest: UInt16, newest: UInt16) throws {
         var peer = ScriptedPeer(greeted: false)
@@ -44,7 +44,7 @@ struct SessionTests {
             peer.give(bytes) == [.reply(.welcome(Welcome(version: 1, serverName: "test", services: [])), 1)])
     }
 
-    @Test("Nothing but hello may come first")
+    @Test("Every request but hello ends a connection that has not said hello")
     func helloFirst() throws {
         let requests = WireSamples.requests.map(\.request).filter { $0.messageType != .hello }
         for request in requests {
@@ -65,7 +65,7 @@ struct SessionTests {
 
     // MARK: Framing
 
-    @Test("An unknown request is told so, and the connection stays")
+    @Test("An unknown request gets unknownRequest, and the connection stays")
     func unknownRequest() throws {
         var peer = ScriptedPeer()
         for type: UInt8 in [0x00, 0x0C, 0x7F, 0x81, 0xFF] {
@@ -75,7 +75,7 @@ struct SessionTests {
     }
 
     @Test(
-        "A frame that breaks the rules gets one error and the end",
+        "A frame that breaks the rules gets one failure, and the connection ends",
         arguments: [
             [0, 0, 0, 4], [0, 0, 0x0F, 0xFD], [0xFF, 0xFF, 0xFF, 0xFF],
             WireSamples.frame(type: 3, id: 0), WireSamples.frame(type: 3, id: 0, body: [0, 1, 0xFF]),
@@ -88,7 +88,7 @@ struct SessionTests {
         #expect(!peer.session.canReceive)
     }
 
-    @Test("Bytes may come one at a time, or all at once")
+    @Test("The answers do not depend on how the bytes are cut into pieces")
     func pieces() throws {
         var whole: [UInt8] = []
         for id: UInt32 in 1...3 {
@@ -101,7 +101,7 @@ struct SessionTests {
         #expect(whole.flatMap { oneByOne.give([$0]) } == expected)
     }
 
-    @Test("Random bytes end a connection, and nothing worse")
+    @Test("Random bytes do no worse than end a connection")
     func randomBytes() {
         var generator = Seed("11").generator()
         for _ in 0..<500 {
@@ -115,7 +115,7 @@ struct SessionTests {
 
     // MARK: Grants
 
-    @Test("A password is given for a granted item only, and not any more once access has stopped")
+    @Test("A password is given for a granted item only, and no longer once access has stopped")
     func grants() throws {
         var peer = ScriptedPeer()
         let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
@@ -130,7 +130,7 @@ struct SessionTests {
         #expect(try peer.ask(fetch, id: 7) == [.failure(.notAvailable, 7)])
     }
 
-    @Test("What is not there and what was not granted look alike, to the word")
+    @Test("An item that does not exist and one that is not granted get one failure, to the word")
     func alike() throws {
         var peer = ScriptedPeer()
         let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
@@ -142,7 +142,7 @@ struct SessionTests {
         #expect(notGranted == unread)
     }
 
-    @Test("A grant that was given back before it came does not come")
+    @Test("A grant that is stopped before it is made is not made")
     func stopBeforeGranted() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.startAccessing(identifier: identifier)).count == 1)
@@ -158,7 +158,7 @@ struct SessionTests {
         #expect(try peer.grant(WireSamples.items[1]) == [.failure(.notAvailable, 2)])
     }
 
-    @Test("There is an end to how many items a connection has at a time")
+    @Test("A grant over the limit of a connection is refused until another grant ends")
     func grantLimit() throws {
         var peer = ScriptedPeer { $0.grants = 2 }
         for identifier in ["a", "b", "b"] {
@@ -175,7 +175,7 @@ struct SessionTests {
 
     // MARK: Content
 
-    @Test("Content is fetched once, and every chunk is of the same")
+    @Test("Content is fetched once, and every chunk comes from it")
     func snapshot() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -195,14 +195,14 @@ struct SessionTests {
         #expect(try peer.read(identifier, 0, 4) == [.failure(.notAvailable, 1)])
     }
 
-    @Test("A read of nothing or of more than a chunk makes no sense", arguments: [0, 61_441, UInt32.max])
+    @Test("A read of no byte or of more than a chunk gets usage", arguments: [0, 61_441, UInt32.max])
     func readLength(length: UInt32) throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
         #expect(try peer.read(identifier, 0, length) == [.failure(.usage, 1)])
     }
 
-    @Test("Content that comes after access has stopped goes nowhere")
+    @Test("Content that arrives after access has stopped is dropped")
     func lateContent() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -213,7 +213,7 @@ struct SessionTests {
         #expect(peer.session.heldBytes == 0)
     }
 
-    @Test("Content that cannot be had is asked for again by the next read")
+    @Test("Content that could not be fetched is fetched again by the next read")
     func failedContent() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -223,7 +223,7 @@ struct SessionTests {
         #expect(peer.complete(.content([1])) == [.chunk(1, [1], 6)])
     }
 
-    @Test("There is an end to how much content a connection holds")
+    @Test("Content over the limit of a connection is refused and not kept")
     func contentLimit() throws {
         var peer = ScriptedPeer { $0.snapshotBytes = 10 }
         _ = try peer.grant(item)
@@ -252,7 +252,7 @@ struct SessionTests {
 
     // MARK: Work and back-pressure
 
-    @Test("Requests that need the provider are handed on as they are")
+    @Test("Requests that need the provider become questions with their arguments")
     func work() throws {
         let expected: [(ProviderRequest, SessionWork)] = [
             (.enumerate(container: "c", cursor: "x", limit: 3), .page(container: "c", cursor: "x", limit: 3)),
@@ -278,7 +278,7 @@ struct SessionTests {
         }
     }
 
-    @Test("Replies go out in the order in which the provider answers")
+    @Test("Replies are sent in the order in which the provider answers")
     func outOfOrder() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.item(identifier: "a"), id: 1)
@@ -289,14 +289,14 @@ struct SessionTests {
         #expect(peer.complete(.failed(failure), token: 1) == [])
     }
 
-    @Test("An answer of the wrong kind is a defect of the provider")
+    @Test("An answer of the wrong kind gets internalError")
     func wrongOutcome() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.startAccessing(identifier: "a"))
         #expect(peer.complete(.content([1])) == [.failure(.internalError, 1)])
     }
 
-    @Test("No more is read or begun while too much is being worked on")
+    @Test("No request is read or begun while too many are outstanding")
     func outstanding() throws {
         var peer = ScriptedPeer { $0.outstandingRequests = 2 }
         var bytes: [UInt8] = []
@@ -311,7 +311,7 @@ struct SessionTests {
         #expect(peer.session.canReceive)
     }
 
-    @Test("No more is read or answered while too much waits to be sent")
+    @Test("No request is read or answered while too many bytes wait to be sent")
     func unsent() throws {
         var peer = ScriptedPeer()
         peer.session.queued(65_536, at: peer.now)
@@ -326,7 +326,7 @@ struct SessionTests {
 
     // MARK: The end
 
-    @Test("A peer that has finished sending still gets its answers, then the end")
+    @Test("A peer that has finished sending gets its answers, and then the connection ends")
     func halfClose() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -336,7 +336,7 @@ struct SessionTests {
             peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.peerClosed)])
     }
 
-    @Test("A peer that goes in the middle of a frame is just gone")
+    @Test("A peer that leaves in the middle of a frame gets no failure")
     func halfFrame() throws {
         var peer = ScriptedPeer()
         #expect(peer.give([0, 0, 0]) == [])
@@ -344,7 +344,7 @@ struct SessionTests {
         #expect(peer.give([]) == [.close(.peerClosed)])
     }
 
-    @Test("When the server stops, what is being answered is finished and nothing is begun")
+    @Test("When the server stops, outstanding requests are answered and no other is begun")
     func drain() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -359,7 +359,7 @@ struct SessionTests {
 
     // MARK: Deadlines
 
-    @Test("A hello must come in two seconds, however its bytes dribble in")
+    @Test("A hello must be complete after two seconds, even if single bytes keep arriving")
     func helloDeadline() {
         var peer = ScriptedPeer(greeted: false)
         peer.pass(.seconds(1))
@@ -371,7 +371,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .helloTimeout)
     }
 
-    @Test("A frame must be whole five seconds after its first byte, however they dribble in")
+    @Test("A frame must be complete five seconds after its first byte, even if single bytes keep arriving")
     func frameDeadline() throws {
         var peer = ScriptedPeer()
         peer.pass(.seconds(30))
@@ -384,7 +384,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("A finished frame has no deadline left, and the next one starts its own")
+    @Test("The deadline of a frame ends with it, and the next frame starts its own")
     func finishedFrame() throws {
         var peer = ScriptedPeer()
         let bytes = try WireSamples.bytes(.stopAccessing(identifier: "x"))
@@ -412,7 +412,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .idleTimeout)
     }
 
-    @Test("A peer must take what waits for it in five seconds")
+    @Test("A peer that takes none of the waiting bytes for five seconds is closed")
     func stalledDeadline() {
         var peer = ScriptedPeer()
         peer.session.queued(100, at: peer.now)
@@ -425,7 +425,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .stalled)
     }
 
-    @Test("A connection that waits to be answered has no frame to finish")
+    @Test("A frame has no deadline while the session does not read")
     func blockedFrame() throws {
         var peer = ScriptedPeer { $0.outstandingRequests = 1 }
         let bytes = try WireSamples.bytes(.item(identifier: "i"))

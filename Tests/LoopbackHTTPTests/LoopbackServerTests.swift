@@ -1,20 +1,20 @@
 import LocalSockets
+import Logging
 import LoopbackHTTP
 import SecretMemory
-import Logging
 import TestSupport
 import Testing
 
-@Suite("The server on the loopback")
+@Suite("The HTTP server on the loopback address")
 struct LoopbackServerTests {
-    /// Runs a server that says back what it was asked, and sees it stop cleanly.
+    /// Runs a server while `body` runs, and checks that it stops cleanly. `body` gets the port.
     private func withServer(
         limits adjust: (inout LoopbackServer.Limits) -> Void = { _ in },
         answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = Self.echo,
         _ body: (Int) async throws -> Void
     ) async throws {
         var limits = LoopbackServer.Limits()
-        // No deadline but those a test sets: a busy machine is nobody's fault.
+        // No test fails because the machine is busy: deadlines are long unless a test sets one.
         limits.time = .seconds(600)
         adjust(&limits)
         let server = try await LoopbackServer(
@@ -28,65 +28,65 @@ struct LoopbackServerTests {
         #expect(await !isServed(server.address.port))
     }
 
-    /// Whether anybody answers. Not whether anybody listens: a process that another test starts at this moment
-    /// has a copy of the listening socket until its program is loaded.
+    /// Tells whether a server answers. A connection alone proves nothing: a process that another test starts at this
+    /// moment has a copy of the listening socket until its program is loaded.
     private func isServed(_ port: Int) async -> Bool {
-        let reply = try? await LoopbackPeer.ask("GET", "/", port: port)
+        let reply = try? await RawPeer.http("GET", "/", port: port)
         return reply != nil
     }
 
-    @Sendable private static func echo(_ query: HTTPRequest) async -> HTTPResponse {
+    @Sendable private static func echo(_ request: HTTPRequest) async -> HTTPResponse {
         HTTPResponse(
             contentType: "text/plain",
-            body: Array("\(query.method.rawValue) \(query.path) ".utf8) + query.body)
+            body: Array("\(request.method.rawValue) \(request.path) ".utf8) + request.body)
     }
 
-    @Test("answers one request a connection, and says how long the answer is")
+    @Test("The server answers one request on a connection, and says how long the answer is")
     func answers() async throws {
         try await withServer { port in
             let reply = try #require(
-                try await LoopbackPeer.ask("POST", "/a%20b?c", body: [0x41, 0x42], port: port))
+                try await RawPeer.http("POST", "/a%20b?c", body: [0x41, 0x42], port: port))
             #expect(reply.status == 200)
             #expect(String(decoding: reply.body, as: UTF8.self) == "POST /a%20b AB")
             #expect(reply.fields["content-type"] == "text/plain")
             #expect(reply.fields["content-length"] == "\(reply.body.count)")
             #expect(reply.fields["connection"] == "close")
 
-            let head = try #require(try await LoopbackPeer.ask("HEAD", "/x", port: port))
+            let head = try #require(try await RawPeer.http("HEAD", "/x", port: port))
             #expect((head.body, head.fields["content-length"]) == ([], "8"))
         }
     }
 
-    @Test("passes on what shows who asks, and prints nothing of it")
+    @Test("A handler gets the value of Authorization, and printing the request does not show it")
     func authorization() async throws {
-        let answer = { @Sendable (query: HTTPRequest) async -> HTTPResponse in
-            .text(query.authorization == SecretBytes(utf8: "Bearer x y") ? 200 : 401, "\(query)")
+        let answer = { @Sendable (request: HTTPRequest) async -> HTTPResponse in
+            .text(request.authorization == SecretBytes(utf8: "Bearer x y") ? 200 : 401, "\(request)")
         }
         try await withServer(answer: answer) { port in
             for (field, status) in [("authorization: Bearer x y\r\n", 200), ("", 401)] {
-                let peer = try LoopbackPeer(port: port)
-                await peer.send(Array("GET / HTTP/1.1\r\nHost: x\r\n\(field)\r\n".utf8))
-                let reply = try #require(LoopbackPeer.Reply(await peer.rest()))
+                let peer = try RawPeer(port: port)
+                let request = "GET / HTTP/1.1\r\nHost: x\r\n\(field)\r\n"
+                let reply = try #require(try await peer.http(Array(request.utf8)))
                 #expect(reply.status == status)
                 #expect(!String(decoding: reply.body, as: UTF8.self).contains("x y"))
             }
         }
     }
 
-    @Test("forbids caches to keep an answer that must not be, and no other")
+    @Test("A response that must not be stored has no-store, and no other has")
     func caching() async throws {
-        let answer = { @Sendable (query: HTTPRequest) async -> HTTPResponse in
-            .text(200, "", mayBeStored: query.path == "/public")
+        let answer = { @Sendable (request: HTTPRequest) async -> HTTPResponse in
+            .text(200, "", mayBeStored: request.path == "/public")
         }
         try await withServer(answer: answer) { port in
-            let stored = try await LoopbackPeer.ask("GET", "/public", port: port)?.fields
+            let stored = try await RawPeer.http("GET", "/public", port: port)?.fields
             #expect(try #require(stored)["cache-control"] == nil)
-            let other = try await LoopbackPeer.ask("GET", "/", port: port)?.fields
+            let other = try await RawPeer.http("GET", "/", port: port)?.fields
             #expect(try #require(other)["cache-control"] == "no-store")
         }
     }
 
-    @Test("answers without being run, until it is closed, which ends a run too")
+    @Test("The server answers before it is run, and closing it ends the run")
     func end() async throws {
         var limits = LoopbackServer.Limits()
         limits.time = .seconds(600)
@@ -94,7 +94,7 @@ struct LoopbackServerTests {
             try LoopbackAddress("127.0.0.1:0"), limits: limits,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, answer: Self.echo)
         let port = server.address.port
-        #expect(try await LoopbackPeer.ask("GET", "/", port: port)?.status == 200)
+        #expect(try await RawPeer.http("GET", "/", port: port)?.status == 200)
         let running = Task { try await server.run() }
         await server.close()
         #expect(await !isServed(port))
@@ -102,34 +102,35 @@ struct LoopbackServerTests {
         await server.close()
     }
 
-    @Test("takes a body in pieces, and nothing behind the request")
+    @Test("The server takes a body in pieces, and ignores what follows the request")
     func pieces() async throws {
         try await withServer { port in
-            let peer = try LoopbackPeer(port: port)
+            let peer = try RawPeer(port: port)
             for part in [
                 "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "2\r\nab\r\n",
                 "1\r\nc\r\n",
                 "0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n",
             ] {
-                await peer.send(Array(part.utf8))
+                try await peer.send(Array(part.utf8))
             }
-            let reply = try #require(LoopbackPeer.Reply(await peer.rest()))
+            let reply = try #require(HTTPReply(try await peer.rest()))
             #expect(String(decoding: reply.body, as: UTF8.self) == "POST / abc")
         }
     }
 
     @Test(
-        "refuses other methods and what is no HTTP",
+        "Other methods get status 405, and bytes that are no HTTP get status 400",
         arguments: [("PUT / HTTP/1.1\r\nHost: x\r\n\r\n", 405), ("no such thing\r\n\r\n", 400)])
     func refusals(request: String, status: Int) async throws {
         try await withServer { port in
-            let peer = try LoopbackPeer(port: port)
-            await peer.send(Array(request.utf8))
-            #expect(LoopbackPeer.Reply(await peer.rest())?.status == status)
+            let peer = try RawPeer(port: port)
+            #expect(try await peer.http(Array(request.utf8))?.status == status)
         }
     }
 
-    @Test("closes on a request that is too large, wherever it is", arguments: ["head", "body", "claim"])
+    @Test(
+        "A request that is too large in head, body or claim loses its connection",
+        arguments: ["head", "body", "claim"])
     func tooLarge(place: String) async throws {
         try await withServer(limits: { $0.requestBytes = 1_000 }) { port in
             let filling = String(repeating: "x", count: 10_000)
@@ -139,44 +140,43 @@ struct LoopbackServerTests {
                 case "body": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n\(filling)"
                 default: "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n\(filling)"
                 }
-            let peer = try LoopbackPeer(port: port)
-            await peer.send(Array(request.utf8))
-            #expect(LoopbackPeer.Reply(await peer.rest())?.status != 200)
-            #expect(try await LoopbackPeer.ask("GET", "/", port: port)?.status == 200)
+            let peer = try RawPeer(port: port)
+            #expect(try await peer.http(Array(request.utf8))?.status != 200)
+            #expect(try await RawPeer.http("GET", "/", port: port)?.status == 200)
         }
     }
 
-    @Test("closes on peers that are too slow to ask, and on those that never do")
+    @Test("The server closes connections without a whole request at the deadline")
     func deadlines() async throws {
         try await withServer(limits: { $0.time = .milliseconds(50) }) { port in
-            let silent = try LoopbackPeer(port: port)
-            let slow = try LoopbackPeer(port: port)
-            await slow.send(Array("GET / HTTP/1.1\r\n".utf8))
-            #expect(await silent.rest() == [])
-            #expect(await slow.rest() == [])
+            let silent = try RawPeer(port: port)
+            let slow = try RawPeer(port: port)
+            try await slow.send(Array("GET / HTTP/1.1\r\n".utf8))
+            #expect(try await silent.rest() == [])
+            #expect(try await slow.rest() == [])
         }
     }
 
-    @Test("lets the oldest connection go when there is no room, and serves the newcomer")
+    @Test("When there are too many connections, the oldest is closed and the new one is served")
     func crowd() async throws {
         try await withServer(limits: { $0.connections = 4 }) { port in
-            let hoarders = try (0..<20).map { _ in try LoopbackPeer(port: port) }
-            #expect(try await LoopbackPeer.ask("GET", "/", port: port)?.status == 200)
-            #expect(await hoarders[0].rest() == [])
+            let hoarders = try (0..<20).map { _ in try RawPeer(port: port) }
+            #expect(try await RawPeer.http("GET", "/", port: port)?.status == 200)
+            #expect(try await hoarders[0].rest() == [])
         }
     }
 
-    @Test("is done with a peer that leaves in the middle")
+    @Test("A peer that finishes sending within a request gets no answer with status 200")
     func leaving() async throws {
         try await withServer { port in
-            let peer = try LoopbackPeer(port: port)
-            await peer.send(Array("GET / HT".utf8))
+            let peer = try RawPeer(port: port)
+            try await peer.send(Array("GET / HT".utf8))
             peer.finishSending()
-            #expect(LoopbackPeer.Reply(await peer.rest())?.status != 200)
+            #expect(HTTPReply(try await peer.rest())?.status != 200)
         }
     }
 
-    @Test("says that its port is taken")
+    @Test("A port that is taken gives the code addressInUse")
     func taken() async throws {
         try await withServer { port in
             let error = await #expect(throws: SocketError.self) {
@@ -188,7 +188,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("listens on addresses of this machine alone")
+    @Test("Only addresses that this machine alone reaches are accepted")
     func addresses() throws {
         #expect(try LoopbackAddress("127.0.0.1:80").description == "127.0.0.1:80")
         #expect(try LoopbackAddress("[::1]:0").description == "[::1]:0")

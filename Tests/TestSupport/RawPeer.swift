@@ -1,15 +1,16 @@
-package import KeyShareWire
 import Dispatch
 import Foundation
 import Glibc
+package import KeyShareWire
 internal import KeySharing
 import NIOCore
 
-/// A consumer that speaks through a bare socket, so that it can break the rules.
+/// A peer that speaks through a bare socket, so that it can break the rules of a protocol.
 ///
-/// Blocking calls run on a queue of their own, off the threads that the server's work needs; each gives up
-/// after twenty seconds.
+/// Blocking calls run on a queue of their own, because the server needs the threads for tasks. A call gives up after
+/// two minutes.
 package final class RawPeer: Sendable {
+    /// A system call that failed.
     package struct Failed: Error {
         package let call: String
         package let errno: CInt
@@ -17,25 +18,44 @@ package final class RawPeer: Sendable {
 
     private let descriptor: CInt
     private let queue = DispatchQueue(label: "raw peer")
+    private static let patience = 120
 
-    package init(path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var patience = timeval(tv_sec: 120, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            unsafe setsockopt(
-                descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
-        }
+    /// Connects to the UNIX-domain socket at `path`.
+    ///
+    /// - Throws: `Failed`.
+    package convenience init(path: String) throws {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
             unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
         }
-        let result = unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size))
+        try self.init(AF_UNIX, address)
+    }
+
+    /// Connects to a port of 127.0.0.1.
+    ///
+    /// - Throws: `Failed`.
+    package convenience init(port: Int) throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        try self.init(AF_INET, address)
+    }
+
+    private init<Address>(_ family: CInt, _ address: Address) throws {
+        descriptor = socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            unsafe setsockopt(
+                descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+        }
+        let result = unsafe withUnsafePointer(to: address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<Address>.size))
             }
         }
-        // The end of this object closes it, here too: every property is set by now.
+        // deinit closes the descriptor here, too, because every property is set by now.
         guard result == 0 else { throw Failed(call: "connect", errno: errno) }
     }
 
@@ -43,6 +63,9 @@ package final class RawPeer: Sendable {
         Glibc.close(descriptor)
     }
 
+    /// Sends all of `bytes`.
+    ///
+    /// - Throws: `Failed` where the other end does not take them all.
     package func send(_ bytes: [UInt8]) async throws {
         try await run { descriptor in
             var sent = 0
@@ -56,18 +79,71 @@ package final class RawPeer: Sendable {
         }
     }
 
+    /// Shuts the sending side (shutdown(2)).
+    package func finishSending() {
+        shutdown(descriptor, CInt(SHUT_WR))
+    }
+
+    /// Receives everything until the connection ends.
+    ///
+    /// - Throws: `Failed` where it does not end within two minutes.
+    package func rest() async throws -> [UInt8] {
+        try await run { descriptor in
+            var bytes: [UInt8] = []
+            while let part = try Self.receive(upTo: 65_536, from: descriptor) {
+                bytes += part
+            }
+            return bytes
+        }
+    }
+
+    /// Waits until the other end has closed, without reading anything; false if it did not within two minutes.
+    package func hangUp() async throws -> Bool {
+        try await run { descriptor in
+            var poller = pollfd(fd: descriptor, events: 0, revents: 0)
+            return unsafe poll(&poller, 1, CInt(Self.patience) * 1_000) == 1
+                && CInt(poller.revents) & POLLHUP != 0
+        }
+    }
+
+    /// The next bytes, at most `count` of them; nil at the end of the connection.
+    fileprivate static func receive(upTo count: Int, from descriptor: CInt) throws -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let received = unsafe bytes.withUnsafeMutableBytes { room in
+            unsafe recv(descriptor, room.baseAddress, room.count, 0)
+        }
+        if received == 0 || received < 0 && errno == ECONNRESET { return nil }
+        guard received > 0 else { throw Failed(call: "recv", errno: errno) }
+        return Array(bytes.prefix(received))
+    }
+
+    fileprivate func run<Result: Sendable>(
+        _ body: @escaping @Sendable (CInt) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [self] in
+                continuation.resume(with: Swift.Result { try body(descriptor) })
+            }
+        }
+    }
+}
+
+// MARK: - The protocol of key sharing
+
+extension RawPeer {
+    /// Sends a request.
     package func send(_ request: ProviderRequest, id: UInt32 = 1) async throws {
         try await send(try WireSamples.bytes(request, id: id))
     }
 
-    /// Says hello and takes the answer.
+    /// Says hello and receives the answer.
     package func greet() async throws {
         try await send(
             .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "raw", services: [])), id: 1)
         _ = try await frame()
     }
 
-    /// The next reply and its request's id; nil at the end of the connection.
+    /// Receives the next reply and the id of its request; nil at the end of the connection.
     package func frame() async throws -> (id: UInt32, reply: ProviderReply)? {
         try await run { descriptor in
             guard let head = try Self.receive(4, from: descriptor) else { return nil }
@@ -79,51 +155,62 @@ package final class RawPeer: Sendable {
         }
     }
 
-    /// Everything that still comes until the connection ends.
-    package func rest() async throws -> [UInt8] {
-        try await run { descriptor in
-            var bytes: [UInt8] = []
-            while let byte = try Self.receive(1, from: descriptor) {
-                bytes += byte
-            }
-            return bytes
-        }
-    }
-
-    /// Returns once the other end has closed, without reading anything; false if it never did.
-    package func hangUp() async throws -> Bool {
-        try await run { descriptor in
-            var poller = pollfd(fd: descriptor, events: 0, revents: 0)
-            return unsafe poll(&poller, 1, 20_000) == 1 && CInt(poller.revents) & POLLHUP != 0
-        }
-    }
-
-    package func finishSending() {
-        shutdown(descriptor, CInt(SHUT_WR))
-    }
-
-    /// That many bytes; nil where the connection ends first.
+    /// The next `count` bytes; nil where the connection ends before them.
     private static func receive(_ count: Int, from descriptor: CInt) throws -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var received = 0
-        while received < count {
-            let got = unsafe bytes[received...].withUnsafeMutableBytes { room in
-                unsafe recv(descriptor, room.baseAddress, room.count, 0)
-            }
-            if got == 0 || got < 0 && errno == ECONNRESET { return nil }
-            guard got > 0 else { throw Failed(call: "recv", errno: errno) }
-            received += got
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            guard let part = try receive(upTo: count - bytes.count, from: descriptor) else { return nil }
+            bytes += part
         }
         return bytes
     }
+}
 
-    private func run<Result: Sendable>(
-        _ body: @escaping @Sendable (CInt) throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { [self] in
-                continuation.resume(with: Swift.Result { try body(descriptor) })
-            }
-        }
+// MARK: - HTTP
+
+/// An HTTP response, read without a library.
+package struct HTTPReply: Sendable {
+    package let status: Int
+    /// The header fields by their names in lower case.
+    package let fields: [String: String]
+    package let body: [UInt8]
+
+    /// Reads one response; nil for other bytes.
+    package init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return nil }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count >= 2, words[0] == "HTTP/1.1", let status = Int(words[1]) else { return nil }
+        self.status = status
+        fields = Dictionary(
+            lines.dropFirst().compactMap { line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2 else { return nil }
+                return (parts[0].lowercased(), parts[1].trimmingCharacters(in: .whitespaces))
+            }, uniquingKeysWith: { $1 })
+        body = Array(bytes[end.upperBound...])
+    }
+}
+
+extension RawPeer {
+    /// Sends a request to a port of 127.0.0.1 on a connection of its own.
+    ///
+    /// - Returns: The response; nil where the connection ends without one.
+    /// - Throws: `Failed` where no program listens.
+    package static func http(
+        _ method: String, _ path: String, body: [UInt8] = [], port: Int
+    ) async throws -> HTTPReply? {
+        let peer = try RawPeer(port: port)
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+        if !body.isEmpty { head += "Content-Length: \(body.count)\r\n" }
+        return try await peer.http(Array((head + "\r\n").utf8) + body)
+    }
+
+    /// Sends bytes that should be an HTTP request. The server may close before it has taken them all.
+    ///
+    /// - Returns: The response; nil where the connection ends without one.
+    package func http(_ bytes: [UInt8]) async throws -> HTTPReply? {
+        try? await send(bytes)
+        return HTTPReply(try await rest())
     }
 }

@@ -1,0 +1,186 @@
+import Foundation
+package import KeyShareClient
+package import KeyShareServer
+package import KeyShareWire
+package import KeySharing
+import Logging
+package import SecretMemory
+import Synchronization
+
+/// A provider of made-up items that answers what a test tells it to.
+package struct StandInProvider: ProviderService {
+    /// The items of the root.
+    package var items: [Item]
+    /// The bytes of items, by identifier.
+    package var contents: [String: [UInt8]] = [:]
+    /// The answer for the content of every other item.
+    package var content: Result<[UInt8], ProviderFailure> = .success([])
+    /// The names of every item's services.
+    package var services = ["another service", PasswordService.name]
+    /// The answer of the password service.
+    package var secret: Result<SecretBytes, ProviderFailure> = .success(password)
+    /// The one row of the legacy list; nil where every item is a row.
+    package var export: LegacyExport?
+    /// A gate that every request for content or facts must pass; nil for none.
+    package var gate: Gate?
+    /// How many of the first passwords that are given out end all grants.
+    package var rotations: UInt64 = 0
+    private let state = State()
+
+    /// The password that is given out unless a test says otherwise.
+    package static let password = SecretBytes(utf8: "password")
+
+    /// The item of a provider that was made without any: an archive.
+    package static let item = Item(
+        identifier: "All.zip", filename: "All.zip", kind: .zip, contentType: "purebred2025.zip.all",
+        parent: Item.root, size: nil, created: Date(timeIntervalSince1970: 0))
+
+    private final class State: Sendable {
+        let period = Mutex<UInt64?>(0)
+        let passwords = Atomic<UInt64>(0)
+    }
+
+    /// Makes a provider of these items with these contents.
+    package init(items: [Item], contents: [String: [UInt8]] = [:], gate: Gate? = nil) {
+        self.items = items
+        self.contents = contents
+        self.gate = gate
+    }
+
+    /// Makes a provider of `count` files with identifiers as long as real ones; file n holds n bytes of value 7.
+    package init(
+        count: Int, secret: Result<SecretBytes, ProviderFailure> = .success(password), gate: Gate? = nil
+    ) {
+        let items = (0..<count).map { number in
+            Self.file(String(repeating: "AB", count: 30) + String(format: "%04d", number), size: number)
+        }
+        let contents = items.map { ($0.identifier, Array(repeating: UInt8(7), count: $0.size ?? 0)) }
+        self.init(items: items, contents: Dictionary(uniqueKeysWithValues: contents), gate: gate)
+        self.secret = secret
+    }
+
+    /// Makes a provider of one archive, `StandInProvider.item`, with these answers.
+    package init(
+        services: [String] = [PasswordService.name], content: Result<[UInt8], ProviderFailure> = .success([]),
+        secret: Result<SecretBytes, ProviderFailure> = .success(password), export: LegacyExport? = nil
+    ) {
+        self.init(items: [Self.item])
+        self.services = services
+        self.content = content
+        self.secret = secret
+        self.export = export
+    }
+
+    /// Makes the description of a PKCS #12 file in the root.
+    package static func file(_ identifier: String, size: Int?) -> Item {
+        Item(
+            identifier: identifier, filename: "piv_\(identifier.suffix(4)).p12", kind: .pkcs12,
+            contentType: "purebred2025.rsa.pkcs-12", parent: Item.root, size: size,
+            created: Date(timeIntervalSince1970: 1_733_184_000))
+    }
+
+    /// Begins another period of grants; nil for a provider that cannot tell its period.
+    package func setPeriod(_ period: UInt64?) {
+        state.period.withLock { $0 = period }
+    }
+
+    package func page(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        guard container == Item.root, let start = cursor.map({ Int($0) }) ?? 0, start <= items.count else {
+            throw ProviderFailure(.notAvailable, "no such container")
+        }
+        let end = min(start + limit, items.count)
+        return ItemPage(items: Array(items[start..<end]), nextCursor: end < items.count ? "\(end)" : nil)
+    }
+
+    package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
+        guard let item = items.first(where: { $0.identifier == identifier }) else {
+            throw ProviderFailure(.notAvailable, "no such item")
+        }
+        return item
+    }
+
+    package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
+        _ = try await item(identifier)
+        return services
+    }
+
+    package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        await gate?.pass()
+        return if let content = contents[identifier] { content } else { try content.get() }
+    }
+
+    package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        state.passwords.add(1, ordering: .relaxed)
+        return try secret.get()
+    }
+
+    package func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        guard let period = state.period.withLock({ $0 }) else {
+            throw ProviderFailure(.serviceFailed, "the period is not known")
+        }
+        return period + min(state.passwords.load(ordering: .relaxed), rotations)
+    }
+
+    package func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        guard types.allSatisfy({ !$0.hasPrefix("purebred2025.") }) else {
+            throw ProviderFailure(.mixedMechanisms, "types of the other mechanism")
+        }
+        if let export { return ItemPage(items: [export.item], nextCursor: nil) }
+        return try await page(of: Item.root, after: cursor, limit: limit)
+    }
+
+    package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        if let export { return export }
+        _ = try await item(row)
+        return LegacyExport(item: Self.file("export", size: 3), content: [1, 2, 3])
+    }
+
+    package func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        await gate?.pass()
+        return IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)
+    }
+}
+
+extension StandInProvider {
+    /// Serves on a socket in a scratch folder, and gives `body` a connection to it.
+    ///
+    /// - Throws: what `body` throws, and what keeps server and client from meeting.
+    package func serving<Result: Sendable>(
+        _ body: @Sendable (ProviderClient) async throws -> Result
+    ) async throws -> Result {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let server = try ProviderServer(
+            path: path, service: self, limits: .withoutDeadlines, logger: Logger(label: "test"))
+        let running = Task { try await server.run() }
+        defer { running.cancel() }
+        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        let result: Result
+        do {
+            result = try await body(client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+        return result
+    }
+}
+
+extension ProviderServer.Limits {
+    /// The limits of everyday use with deadlines of ten minutes, so that no test fails because the machine is busy.
+    package static var withoutDeadlines: ProviderServer.Limits {
+        var limits = ProviderServer.Limits()
+        limits.hello = .seconds(600)
+        limits.frame = .seconds(600)
+        limits.idle = .seconds(600)
+        limits.stalled = .seconds(600)
+        return limits
+    }
+}
