@@ -246,6 +246,8 @@ let package = Package(
             dependencies: [
                 "LocalSockets", "LoopbackHTTP", "SecretMemory", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
             name: "KeyShareProviderTests",

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// An event loop that takes no more work once it is closed.
 ///
-/// NIO traps on work for a loop that is shut down. The server does not wait for a provider that hangs, so the
-/// provider's answer may come after the loop has ended; here it is dropped.
+/// Work for an NIO loop that is shut down is an error of the program. The server does not wait for a provider that
+/// hangs, so that the provider's answer may come after the loop has ended; here the answer is dropped.
 final class ClosableEventLoop: Sendable {
     private let loop: any EventLoop
     private let isOpen = Mutex(true)
