@@ -117,16 +117,7 @@ let package = Package(
                 "LoopbackHTTP", "OpenSSL", "SecretMemory", "ZipBundles",
                 .product(name: "Yams", package: "Yams"),
             ],
-            resources: ["dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device"].map {
-                .embedInCode("Profiles/\($0).json")
-            }
-                + [
-                    "fresh-user", "three-renewals", "same-not-before", "expired-signature", "renewed-early",
-                    "only-recovered-keys", "many-recovered-keys", "elliptic-curves", "profile-change",
-                    "derived-and-piv-i", "device-only", "unknown-type", "mixed-mechanisms", "no-match",
-                    "nobody", "revoked-signature", "disagreeing-names", "like-the-samples", "no-password",
-                    "late-password", "cut-off",
-                ].map { .embedInCode("Scenarios/\($0).yaml") }),
+            resources: [.embedInCode("Data")]),
         .target(
             name: "SharingChannels",
             dependencies: [

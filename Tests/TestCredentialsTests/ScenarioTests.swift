@@ -54,7 +54,7 @@ struct ScenarioTests {
 
     @Test("that come with the provider are all read, each with a sentence and what it comes to")
     func builtIn() throws {
-        let folder = PackageFolder.path + "/Sources/TestCredentials/Scenarios"
+        let folder = PackageFolder.path + "/Sources/TestCredentials/Data/Scenarios"
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
             .filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }
         #expect(files.count >= 12)
