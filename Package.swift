@@ -114,7 +114,7 @@ let package = Package(
             name: "TestCredentials",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "SecretMemory", "ZipBundles",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "ZipBundles",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("Data")]),

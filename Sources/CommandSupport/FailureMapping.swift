@@ -8,6 +8,7 @@ package import DeviceSimulation
 package import KeySharing
 package import OpenSSL
 package import PrivateFiles
+package import TestCredentials
 
 // What each module's errors mean on the command line: exit code, stable name, and what to do.
 
@@ -286,6 +287,43 @@ extension ZipError: CommandReportable {
             CommandFailure(.refused, code: "limit", reason)
         case .unsafeName, .duplicateName, .overlappingEntries, .encryptedEntry, .notAFile:
             CommandFailure(.refused, code: "unsafe-archive", reason)
+        }
+    }
+}
+
+extension ProvisioningError: CommandReportable {
+    package var commandFailure: CommandFailure {
+        let (status, hint): (ExitStatus, String?) =
+            switch code {
+            case .noSuchProfile, .typeNotInProfile:
+                (.usage, "keyshare-provider provision --help names the profiles")
+            case .dateOutOfRange:
+                (.usage, "ask for fewer generations and recovered keys, or for later ones")
+            case .malformedPerson, .malformedScenario: (.usage, remedy?.hint)
+            case .noSuchScenario:
+                (
+                    .usage,
+                    [remedy?.hint, "keyshare-provider provision --list-scenarios lists them"]
+                        .compactMap(\.self).joined(separator: " ")
+                )
+            case .noSuchFault: (.usage, "keyshare-provider faults lists them")
+            case .faultNeedsFile: (.usage, "name a file with -o")
+            case .nothingToRenew: (.noSuchItem, "keyshare-provider provision makes some first")
+            }
+        return CommandFailure(status, code: code.rawValue, reason, hint: hint)
+    }
+}
+
+extension ProvisioningError.Remedy {
+    /// The remedy in words.
+    fileprivate var hint: String {
+        switch self {
+        case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"
+        case .keys(let nearest, let all):
+            (nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
+                + "there are \(all.joined(separator: ", "))"
+        case .fileOfTestVector(let name): "keyshare-provider provision --fault \(name) -o FILE makes it"
+        case .shorterInterval: "a shorter interval, such as 6 months"
         }
     }
 }

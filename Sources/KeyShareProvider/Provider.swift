@@ -1,44 +1,36 @@
-package import KeyShareServer
-package import KeyShareWire
-package import SecretMemory
 internal import DeviceSimulation
 package import Foundation
+package import KeyShareServer
+package import KeyShareWire
 package import KeySharing
 package import OpenSSL
-internal import Synchronization
+package import SecretMemory
 
-/// The provider app behind its connection: lists, exports, and hands out the password.
+/// The provider app behind its connection: it lists, exports, and hands out the password.
 ///
-/// While the device's state keeps the keychain closed, content and password are refused and what was of them
-/// in memory is forgotten; lists, which hold no secret, go on.
+/// While the device's state keeps the keychain closed, content and password are refused, and copies in memory are
+/// removed. Lists hold no secret and go on (docs/rules.md R6.11).
 package final class Provider: ProviderService {
     private let store: ProviderStore
-    private let catalogue: Catalogue
+    private let catalogue: ProviderCatalogue
     private let exporter: Exporter
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
-    private let hasFixedPassword: Bool
     private let usesEmptyPassword: Bool
     private let deviceState: DeviceStateWatch
-    private let currentPassword: Mutex<CurrentPassword>
-
-    /// The service password as it was read last.
-    private struct CurrentPassword {
-        /// Nil where it was forgotten.
-        var password: SecretBytes?
-        /// The change count of the keychain that it was read at.
-        var generation: Int64 = -1
-        /// How often it was another one. After it was forgotten nothing tells; that took a lock, which ends
-        /// grants by itself.
-        var rotations: UInt64 = 0
-    }
+    private let servicePassword: CurrentServicePassword
 
     /// Reads the service password, or makes it on first use.
     ///
-    /// - Parameter putOnPasteboard: where the legacy mechanism leaves the password of an export; the 2025 one
-    ///   never does.
-    /// - Parameter fixedPassword: stands in for the service password; nil for the keychain's.
-    /// - Throws: `KeychainError` where it can be neither read nor made.
+    /// - Parameters:
+    ///   - root: which single files the root of the 2025 listing holds.
+    ///   - profile: how files are encrypted. Under a profile with the empty password, the password service answers
+    ///     with the empty password too.
+    ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
+    ///   - fixedPassword: stands in for the service password; nil for the keychain's.
+    ///   - now: the clock.
+    ///   - putOnPasteboard: receives the password of each legacy export; the 2025 mechanism never calls it.
+    /// - Throws: `KeychainError` where the service password can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
         friendlyName: String? = nil, fixedPassword: SecretBytes? = nil,
@@ -46,18 +38,14 @@ package final class Provider: ProviderService {
     ) throws {
         self.store = store
         self.now = now
-        deviceState = store.watchState()
         self.putOnPasteboard = putOnPasteboard
-        catalogue = Catalogue(store, root: root)
+        deviceState = store.watchState()
+        catalogue = ProviderCatalogue(store, root: root)
         exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
         usesEmptyPassword = profile.usesEmptyPassword
-        // Files that are never under a password must not be handed out with one.
-        let fixedPassword = usesEmptyPassword ? SecretBytes([]) : fixedPassword
-        // Counted before reading, as in the catalogue, so that no change is missed.
-        let password = try fixedPassword ?? store.servicePassword()
-        hasFixedPassword = fixedPassword != nil
-        currentPassword = Mutex(CurrentPassword(password: password))
-        try refreshPassword(generation: store.changeCount())
+        servicePassword = CurrentServicePassword(
+            store.servicePassword, fixed: usesEmptyPassword ? SecretBytes([]) : fixedPassword)
+        try refresh()
     }
 
     package func page(
@@ -82,48 +70,25 @@ package final class Provider: ProviderService {
         try requireOpen()
         let snapshot = try snapshot()
         return try await exporter.content(
-            of: parsed, in: snapshot, password: servicePassword(), now: now())
+            of: parsed, in: snapshot, password: currentPassword(), now: now())
     }
 
+    /// Answers with the service password (docs/rules.md R6.1), from memory. Until the first unlock after a start
+    /// of the device it is refused (R6.11).
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         try requireOpen()
-        return try servicePassword()
+        return try currentPassword()
     }
 
+    /// A number that grows when the device is locked or restarted (docs/rules.md R6.11) and when the service
+    /// password is replaced (R6.9).
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         do {
-            // Both only ever grow.
-            return try deviceState.status().lockCount + currentPassword.withLock { $0.rotations }
+            // Neither number ever falls, so that the sum tells each change.
+            return try deviceState.status().lockCount + servicePassword.rotations
         } catch {
             throw ProviderFailure(error, during: "the device's state cannot be read")
         }
-    }
-
-    /// Follows the device's state: forgets files and password where it keeps the keychain closed, and is ready
-    /// again where it does not.
-    package func followDeviceState() {
-        do throws(ProviderFailure) {
-            try requireOpen()
-        } catch {
-            exporter.forget()
-            if !hasFixedPassword {
-                currentPassword.withLock { current in
-                    current.password = nil
-                    current.generation = -1
-                }
-            }
-            return
-        }
-        // Where it cannot be read now, the next request tries again and says so.
-        try? refresh()
-    }
-
-    /// Goes over to the service password as it is now, should another process have changed it. Every question
-    /// about items or content does so too.
-    ///
-    /// - Throws: `KeychainError` where it cannot be read.
-    package func refresh() throws {
-        try refreshPassword(generation: try store.changeCount())
     }
 
     package func identityFacts(
@@ -146,6 +111,7 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < rows.count ? String(range.upperBound) : nil)
     }
 
+    /// Makes the file of a legacy row and puts its password on the pasteboard (docs/rules.md R4.10).
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         let listing = try legacyListing(types)
         let identities = listing.identities(of: row)
@@ -154,7 +120,8 @@ package final class Provider: ProviderService {
         }
         try requireOpen()
         var random = RandomSource.system.generator()
-        let password = usesEmptyPassword ? SecretBytes([]) : ServicePassword.legacy(using: &random)
+        let password =
+            usesEmptyPassword ? SecretBytes([]) : ServicePasswordStore.makeLegacyPassword(using: &random)
         let content =
             listing.request.shape == .archive
             ? try await exporter.legacyArchive(identities, password: password, now: now())
@@ -167,6 +134,81 @@ package final class Provider: ProviderService {
             throw ProviderFailure(.serviceFailed, "the password cannot be put on the pasteboard: \(error)")
         }
         return export
+    }
+}
+
+// MARK: - Changes from outside
+
+extension Provider {
+    /// Follows a change of the device's state: removes files and password from memory where the state keeps the
+    /// keychain closed, and reads the password again where the keychain is open.
+    package func followDeviceState() {
+        do throws(ProviderFailure) {
+            try requireOpen()
+        } catch {
+            exporter.forget()
+            servicePassword.forget()
+            return
+        }
+        // A password that cannot be read now is read at the next request, which reports the error.
+        try? refresh()
+    }
+
+    /// Reads the service password again if the keychain has changed. Every request about items or content does so
+    /// by itself.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be read.
+    package func refresh() throws {
+        try servicePassword.refresh(generation: store.changeCount())
+    }
+
+    /// Replaces the service password.
+    ///
+    /// - Throws: `KeychainError`, as `ServicePasswordStore.rotate()`.
+    func rotatePassword() throws {
+        try store.servicePassword.rotate()
+    }
+}
+
+// MARK: - Parts of a request
+
+extension Provider {
+    private func requireOpen() throws(ProviderFailure) {
+        do {
+            try deviceState.requireOpen()
+        } catch {
+            throw ProviderFailure(error, during: "the keychain cannot be read")
+        }
+    }
+
+    private func currentPassword() throws(ProviderFailure) -> SecretBytes {
+        do {
+            return try servicePassword.password()
+        } catch {
+            throw ProviderFailure(error, during: "the password cannot be read")
+        }
+    }
+
+    private func snapshot() throws(ProviderFailure) -> CatalogueSnapshot {
+        do {
+            let snapshot = try catalogue.snapshot()
+            do {
+                try servicePassword.refresh(generation: snapshot.generation)
+            } catch  where error.code == .interactionNotAllowed {
+                // Lists hold no secret and go on without the password, which is not handed out before it could
+                // be read.
+            }
+            return snapshot
+        } catch {
+            throw ProviderFailure(error, during: "the keychain cannot be read")
+        }
+    }
+
+    private func listing() throws(ProviderFailure) -> ItemListing {
+        let snapshot = try snapshot()
+        return ItemListing(snapshot, now: now()) { [exporter] identifier in
+            exporter.knownSize(identifier, generation: snapshot.generation)
+        }
     }
 
     private func legacyListing(_ types: [String]) throws(ProviderFailure) -> LegacyListing {
@@ -187,69 +229,19 @@ package final class Provider: ProviderService {
         }
         return start..<start + min(max(limit, 1), count - start)
     }
-
-    private func requireOpen() throws(ProviderFailure) {
-        do {
-            try Keychain.check(ProviderStore.accessibility, isAvailableIn: deviceState.status().state)
-        } catch {
-            throw ProviderFailure(error, during: "the keychain cannot be read")
-        }
-    }
-
-    /// The service password as it was read last, or as it is now where it was forgotten since.
-    private func servicePassword() throws(ProviderFailure) -> SecretBytes {
-        if let password = currentPassword.withLock({ $0.password }) { return password }
-        do {
-            return try store.servicePassword()
-        } catch {
-            throw ProviderFailure(error, during: "the password cannot be read")
-        }
-    }
-
-    private func snapshot() throws(ProviderFailure) -> CatalogueSnapshot {
-        do {
-            let snapshot = try catalogue.snapshot()
-            do {
-                try refreshPassword(generation: snapshot.generation)
-            } catch let error as KeychainError where error.code == .interactionNotAllowed {
-                // What is listed is no secret; the password is not handed out before this has succeeded.
-            }
-            return snapshot
-        } catch {
-            throw ProviderFailure(error, during: "the keychain cannot be read")
-        }
-    }
-
-    /// Reads the password again if the keychain has changed since it was read.
-    private func refreshPassword(generation: Int64) throws {
-        guard !hasFixedPassword else { return }
-        // Read under the lock, so that what was read earlier never takes the place of what was read later.
-        try currentPassword.withLock { current in
-            guard current.generation != generation else { return }
-            let password = try store.servicePassword()
-            if let old = current.password, old != password { current.rotations += 1 }
-            current.password = password
-            current.generation = generation
-        }
-    }
-
-    private func listing() throws(ProviderFailure) -> Listing {
-        let snapshot = try snapshot()
-        return Listing(snapshot, now: now()) { [exporter] identifier in
-            exporter.knownSize(identifier, generation: snapshot.generation)
-        }
-    }
 }
 
 extension ProviderFailure {
-    /// What an error from below means for a consumer: refused where the device's state keeps the keychain
-    /// closed, not available where an identity has gone since it was listed, and else a failure of the service.
+    /// Translates an error of the provider's own for the consumer: `.refused` where the device's state keeps the
+    /// keychain closed, `.notAvailable` where an identity has gone since it was listed, else `.serviceFailed`.
+    ///
+    /// - Parameter what: what failed, as a clause such as "the file cannot be made".
     init(_ error: any Error, during what: String) {
-        switch (error as? KeychainError)?.code {
-        case .interactionNotAllowed?:
-            let error = error as? KeychainError
-            self.init(.refused, [error?.reason, error?.hint].compactMap { $0 }.joined(separator: "; "))
-        case .itemNotFound?: self.init(.notAvailable, "\(what): an identity has gone since it was listed")
+        switch error as? KeychainError {
+        case let error? where error.code == .interactionNotAllowed:
+            self.init(.refused, "\(error.reason); unlock the device")
+        case let error? where error.code == .itemNotFound:
+            self.init(.notAvailable, "\(what): an identity has gone since it was listed")
         default: self.init(.serviceFailed, "\(what): \(error)")
         }
     }

@@ -38,7 +38,7 @@ struct LockTests {
         return (provider, label)
     }
 
-    @Test("goes on while it is locked: keys and password are open after the first unlock")
+    @Test("A provider gives files and password while the device is locked")
     func locked() async throws {
         let (provider, label) = try await warmProvider()
         try device.lock()
@@ -48,7 +48,7 @@ struct LockTests {
     }
 
     @Test(
-        "refuses file, archive, legacy export and password until the first unlock, though it has them in memory"
+        "Files, archives, legacy exports and the password are refused until the first unlock"
     )
     func beforeFirstUnlock() async throws {
         let (provider, label) = try await warmProvider()
@@ -79,7 +79,7 @@ struct LockTests {
     }
 
     @Test(
-        "takes back every grant when it is locked, restarted or has another password, and grants anew at once"
+        "A lock, a restart and a new password end every grant, and new grants work at once"
     )
     func grants() async throws {
         let (provider, label) = try await warmProvider()
@@ -91,7 +91,7 @@ struct LockTests {
         let ends: [() throws -> Void] = [
             { try device.lock() }, { try device.restart() },
             {
-                try store.rotateServicePassword()
+                try store.servicePassword.rotate()
                 try provider.refresh()
             },
         ]
@@ -114,7 +114,7 @@ struct LockTests {
         try await running.value
     }
 
-    @Test("forgets file and password when it is restarted, and has both again after the first unlock")
+    @Test("A restart removes file and password from memory, and the first unlock brings both back")
     func forgets() async throws {
         let (provider, label) = try await warmProvider()
         let bytes = try await provider.content(of: label)
@@ -135,7 +135,7 @@ struct LockTests {
         #expect(try provider.password(for: label) == password)
     }
 
-    @Test("lists on after its keychain was emptied before the first unlock, and has a new password after it")
+    @Test("Lists go on after the keychain was emptied before the first unlock, and a new password follows")
     func emptiedWhileClosed() async throws {
         let (provider, label) = try await warmProvider()
         let password = try provider.password(for: label)
@@ -148,7 +148,7 @@ struct LockTests {
         #expect(try provider.password(for: label) != password)
     }
 
-    @Test("says that the state is damaged rather than hand anything out")
+    @Test("A damaged state of the device keeps the password closed")
     func damagedState() async throws {
         let (provider, label) = try await warmProvider()
         _ = try scratch.write(Array("half-open\n".utf8), as: "device/state")

@@ -38,7 +38,7 @@ struct ProviderTests {
         try Provider(store, profile: .modern, now: { [now] in now }, putOnPasteboard: { _ in })
     }
 
-    @Test("exports an item whose key and certificate are those of the keychain, to the byte")
+    @Test("An exported file has the keychain's key and certificate, to the byte")
     func exportIsFaithful() async throws {
         let made = try await provision()
         let provider = try provider()
@@ -52,7 +52,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("makes an export once, and a new one under a new state of the keychain")
+    @Test("A file is made once, and a zip again when the keychain has changed")
     func exportsAreCached() async throws {
         let made = try await provision()
         let provider = try provider()
@@ -66,10 +66,10 @@ struct ProviderTests {
         #expect(try await provider.content(of: "Unfiltered.zip") != zip)
     }
 
-    @Test("says of an identity that has gone since it was listed that it is not there, alone and in a zip")
+    @Test("An identity that has gone since it was listed is not available, alone and in a zip")
     func gone() async throws {
         let made = try await provision([.signature], generations: 1)
-        let snapshot = try Catalogue(store, root: .all).snapshot()
+        let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
         _ = try store.removeAll()
         let exporter = Exporter(store, profile: .modern)
         for item in [ItemIdentifier.identity(label: made[0].label), .zip(.all)] {
@@ -79,14 +79,14 @@ struct ProviderTests {
         }
     }
 
-    @Test("shows an empty zip for an empty selection")
+    @Test("The zip of an empty selection is an archive without entries")
     func emptyZip() async throws {
         let provider = try provider()
         #expect(try await provider.content(of: "Device.zip").count == 22)
     }
 
     @Test(
-        "has no bytes for folders and for what does not exist",
+        "Folders and unknown items have no bytes",
         arguments: ["Encryption", "nothing", "root", ""])
     func noContent(identifier: String) async throws {
         let provider = try provider()
@@ -95,38 +95,38 @@ struct ProviderTests {
         }
     }
 
-    @Test("keeps one password over its restarts")
+    @Test("A provider has one password over its restarts")
     func passwordIsKept() async throws {
         let password = try provider().password(for: "x")
         #expect(password.count == 32)
         #expect(try provider().password(for: "x") == password)
     }
 
-    @Test("publishes no authority of its test PKI")
+    @Test("The authorities of the test PKI are not published")
     func authoritiesAreNotPublished() async throws {
         let made = try await provision()
         #expect(Set(try store.identities().map(\.label)) == Set(made.map(\.label)))
         #expect(try store.authorityCertificates().count == TestAuthorityRole.allCases.count)
     }
 
-    @Test("issues from the authorities of an earlier run")
+    @Test("A run issues from the authorities of an earlier run")
     func authoritiesAreReused() async throws {
         _ = try await provision(generations: 2)
         _ = try await provision(generations: 1)
         #expect(try store.authorityCertificates().count == TestAuthorityRole.allCases.count)
     }
 
-    @Test("clears everything, the password too")
+    @Test("Clearing removes identities, authorities and password")
     func clear() async throws {
         _ = try await provision()
-        let password = try store.servicePassword()
+        let password = try store.servicePassword.read()
         #expect(try store.removeAll() > 0)
         #expect(try store.identities().isEmpty)
         #expect(try store.authority() == nil)
-        #expect(try store.servicePassword() != password)
+        #expect(try store.servicePassword.read() != password)
     }
 
-    @Test("shows the consumer nothing of its keychain")
+    @Test("The consumer sees nothing of the provider's keychain")
     func consumerSeesNothing() async throws {
         _ = try await provision()
         let consumer = try ConsumerStore(try Device(folder: scratch.path("device")))
@@ -134,7 +134,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "makes identities that verify up to their root",
+        "Provisioned identities verify up to their root",
         arguments: [KeyAlgorithm.p256, .p384, .rsa(bits: 2048)])
     func provisionedVerify(algorithm: KeyAlgorithm) async throws {
         let made = try await provision(
@@ -151,7 +151,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("dates generations three years apart, the newest from the day before")
+    @Test("Generations are three years apart, and the newest starts the day before")
     func generations() async throws {
         let made = try await provision([.signature], generations: 3)
         let calendar = Calendar.utc

@@ -10,7 +10,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("What answers at the URLs in test certificates")
+@Suite("PKI responder")
 struct PKIResponderTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private let scratch: ScratchFolder
@@ -27,7 +27,7 @@ struct PKIResponderTests {
             personCount: 1, types: [.signature], generations: 2, algorithm: .p256, date: Self.date)
         request.locations = PKILocations(base: "http://127.0.0.1:8080")
         _ = try await Provisioner(store).run(
-            ProvisioningRun(in: store, seed: Seed("1"), at: Self.date) { _ in request })
+            ProvisioningRun(request, in: store, seed: Seed("1"), at: Self.date, now: Self.date))
     }
 
     private func get(_ path: String) -> HTTPResponse { responder.answer(HTTPRequest(method: .get, path: path)) }
@@ -56,7 +56,8 @@ struct PKIResponderTests {
             trusting: authority[.root].certificate.der, at: Self.date)
     }
 
-    @Test("has the issuer's certificate and revocation list where every certificate says")
+    @Test(
+        "The responder serves the issuer's certificate and revocation list at the URLs in every certificate")
     func files() throws {
         let authority = try #require(try store.authority())
         let certificate = try #require(try certificates().first)
@@ -77,7 +78,7 @@ struct PKIResponderTests {
         #expect((decoded.thisUpdate, decoded.entries) == (Self.date, []))
     }
 
-    @Test("lists what there is, and has nothing elsewhere")
+    @Test("The index lists every path that is served, and other paths are not found")
     func index() throws {
         let paths = String(decoding: get("/").body, as: UTF8.self).split(separator: "\n").map(String.init)
         #expect(paths.count == 9)
@@ -88,7 +89,9 @@ struct PKIResponderTests {
         #expect(responder.answer(HTTPRequest(method: .post, path: "/", body: [1])).status == 405)
     }
 
-    @Test("knows what was issued, what was revoked since, and nothing else", arguments: [false, true])
+    @Test(
+        "A status is good for an issued certificate, revoked for a revoked one, and unknown for any other",
+        arguments: [false, true])
     func statuses(byGet: Bool) throws {
         let serials = try certificates().map(\.serialNumber)
         #expect(try ask(serials + [[9]], byGet: byGet).statuses == [.good, .good, .unknown])
@@ -107,26 +110,26 @@ struct PKIResponderTests {
             list.entries == [.init(serialNumber: revoked.serialNumber, date: date, reason: 1)])
     }
 
-    @Test("knows the authorities below the root, and certificates that went into a file")
+    @Test("A status is known of authorities, and of registered certificates that no keychain holds")
     func others() throws {
         let authority = try #require(try store.authority())
         #expect(try ask([authority[.email].certificate.serialNumber], of: .root).statuses == [.good])
         var random = SystemRandomNumberGenerator()
-        let shop = Workshop(
+        let context = TestVectorContext(
             authority: authority, person: TestPerson(using: &random), date: Self.date, algorithm: .p256,
             password: SecretBytes(utf8: ""), locations: PKILocations(base: "http://127.0.0.1:8080"),
             source: .system)
-        let certificate = try shop.bench(for: "one").identity().certificate
+        let certificate = try context.identity().certificate
         #expect(String(decoding: certificate.der, as: UTF8.self).contains("http://127.0.0.1:8080/ocsp"))
         #expect(try ask([certificate.serialNumber]).statuses == [.unknown])
-        #expect(shop.issued == [certificate])
-        try store.register(issued: shop.issued, at: Self.date)
+        #expect(context.issued == [certificate])
+        try store.register(issued: context.issued, at: Self.date)
         #expect(try ask([certificate.serialNumber]).statuses == [.good])
-        try store.register(revoked: shop.issued, at: Self.date)
+        try store.register(revoked: context.issued, at: Self.date)
         #expect(try ask([certificate.serialNumber]).statuses == [.revoked])
     }
 
-    @Test("keeps the files of several PKIs apart")
+    @Test("Two PKIs in one keychain have files of their own")
     func several() throws {
         let first = try #require(try store.authority())
         let second = try Provisioner(store).authority(
@@ -145,14 +148,14 @@ struct PKIResponderTests {
         #expect(first[.root].certificate.subject != second[.root].certificate.subject)
     }
 
-    @Test("answers for each of two PKIs of the same names at the URLs of its own certificates")
+    @Test("Two PKIs with equal names are served at the URLs of their own certificates")
     func merged() async throws {
         let other = try ProviderStore(try Device(folder: scratch.path("other")))
         var request = ProvisioningRequest(
             personCount: 1, types: [.signature], generations: 1, algorithm: .p256, date: Self.date)
         request.locations = PKILocations(base: "http://127.0.0.1:8080")
         _ = try await Provisioner(other).run(
-            ProvisioningRun(in: other, seed: Seed("2"), at: Self.date) { _ in request })
+            ProvisioningRun(request, in: other, seed: Seed("2"), at: Self.date, now: Self.date))
         let revoked = try other.certificate(try #require(try other.identities().first).label)
         try other.register(revoked: [revoked], at: Self.date)
         _ = try store.merge(other)
@@ -186,7 +189,7 @@ struct PKIResponderTests {
         #expect(paths.count == 17 && Set(paths).count == 17)
     }
 
-    @Test("still has the later PKI's files where certificates of earlier versions say")
+    @Test("The paths in certificates of earlier versions lead to the files of the last PKI")
     func earlier() throws {
         let authority = try #require(try store.authority())
         let path = PKIFile.certificate(.email).earlierPath(1)
@@ -195,7 +198,7 @@ struct PKIResponderTests {
         #expect(get(PKIFile.revocationList(.email).earlierPath(1)).status == 200)
     }
 
-    @Test("speaks for authorities of its own alone")
+    @Test("A status request for a foreign authority is unauthorized")
     func foreign() throws {
         let other = try TestAuthority(
             algorithm: .p256, validity: Self.date..<Self.date.addingTimeInterval(86_400), from: .system)
@@ -205,7 +208,7 @@ struct PKIResponderTests {
         #expect(answer.body == (try OCSPFailure.unauthorized.response()))
     }
 
-    @Test("calls anything else malformed, by POST and by GET")
+    @Test("Anything but a status request is answered as malformed, by POST and by GET")
     func malformed() throws {
         let expected = try OCSPFailure.malformedRequest.response()
         #expect(responder.answer(HTTPRequest(method: .post, path: "/ocsp")).body == expected)
@@ -215,7 +218,7 @@ struct PKIResponderTests {
         }
     }
 
-    @Test("says to try later before the device's first unlock")
+    @Test("Before the device's first unlock the responder asks to try later")
     func locked() throws {
         let serial = try #require(try certificates().first).serialNumber
         let issuer = try #require(try store.authority())[.email].certificate.der
@@ -227,7 +230,7 @@ struct PKIResponderTests {
         #expect(get(list).status == 503)
     }
 
-    @Test("has nothing where no PKI was made")
+    @Test("A keychain without a PKI serves no file")
     func empty() throws {
         let store = try ProviderStore(try Device(folder: scratch.path("empty")))
         let responder = PKIResponder(store) { Self.date }

@@ -3,11 +3,12 @@ import CertificateReading
 import Foundation
 import KeySharing
 import OpenSSL
+import TestSupport
 import Testing
 
 import KeyShareProvider
 
-@Suite("Profiles of credentials")
+@Suite("Credential profiles")
 struct ProfileTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private static let validity = date.addingTimeInterval(-86_400)..<date.addingTimeInterval(86_400 * 1000)
@@ -29,16 +30,18 @@ struct ProfileTests {
         var random = source.child("\(profile.name) \(type)").generator()
         var person = TestPerson(using: &random)
         person.givenSecurityIdentifier = account
-        let plan = IdentityPlan(
-            person: person, type: type, profile: profile, algorithm: algorithm,
-            validity: validity, policyArc: arc)
+        let spec = CredentialSpec(
+            type: type, profile: profile, algorithm: algorithm, validity: validity, policyArc: arc)
         let key = try #require(keys[algorithm])
-        return try authority.get()[plan.issuer].issue(
-            try plan.template(below: authority.get(), using: &random), to: key)
+        return try authority.get()[spec.issuer].issue(
+            try spec.template(for: person, below: authority.get(), in: .example, using: &random), to: key)
     }
 
-    @Test("are all read from their files")
-    func areRead() {
+    @Test("The built-in profiles are the files of the folder, those of a series in the order of their dates")
+    func areRead() throws {
+        let folder = PackageFolder.path + "/Sources/TestCredentials/Data/Profiles"
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(files.sorted() == CredentialProfile.all.map { "\($0.name).json" }.sorted())
         #expect(
             CredentialProfile.all.map(\.name) == [
                 "dod-2018", "dod-2021", "dod-2024", "derived-piv", "piv-i", "device",
@@ -47,7 +50,7 @@ struct ProfileTests {
     }
 
     @Test(
-        "are chosen from a series by date",
+        "The profile of a series is chosen by date",
         arguments: [
             ("2010-01-01", "dod-2018"), ("2018-11-03", "dod-2018"), ("2021-12-04", "dod-2021"),
             ("2024-12-03", "dod-2024"), ("2040-01-01", "dod-2024"),
@@ -60,7 +63,7 @@ struct ProfileTests {
     }
 
     @Test(
-        "make certificates that sort as what they are, verify strictly and disagree in nothing",
+        "Certificates of every profile are of their type, verify strictly and have no finding",
         arguments: CredentialProfile.all.map(\.name), KeyAlgorithm.allCases)
     func certificates(name: String, algorithm: KeyAlgorithm) throws {
         let profile = try #require(CredentialProfile.named(name, at: Self.date))
@@ -85,7 +88,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("claim policies of the test arc unless real ones are asked for")
+    @Test("Certificates claim policies of the test arc unless real ones are asked for")
     func policies() throws {
         for profile in CredentialProfile.all {
             for type in profile.types {
@@ -97,7 +100,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("name a Windows account where the profile has it or a person's is given, and read it back")
+    @Test("A certificate names a Windows account if its profile has one or the person's is given")
     func accounts() throws {
         let given = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
         for profile in CredentialProfile.all {
@@ -117,7 +120,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("change their purposes with the years")
+    @Test("The purposes of a series change with the years")
     func purposes() throws {
         func purposes(_ name: String, _ type: CredentialType) throws -> [String]? {
             let profile = try #require(CredentialProfile.named(name, at: Self.date))

@@ -25,15 +25,12 @@ struct RenewalTests {
         _ profile: String, _ person: TestPerson? = nil, at date: Date = Self.date,
         configure: (inout ProvisioningRequest) -> Void = { _ in }
     ) async throws {
-        let run = try ProvisioningRun(in: store, seed: Seed(profile), at: date) { date in
-            var request = ProvisioningRequest(
-                persons: person.map { [$0] } ?? [], personCount: 1, generations: 1, algorithm: .p256,
-                date: date)
-            request.sets[0].profile = profile
-            configure(&request)
-            return request
-        }
-        _ = try await Provisioner(store).run(run)
+        var request = ProvisioningRequest(
+            persons: person.map { [$0] } ?? [], personCount: 1, generations: 1, algorithm: .p256, date: date)
+        request.sets[0].profile = profile
+        configure(&request)
+        _ = try await Provisioner(store).run(
+            ProvisioningRun(request, in: store, seed: Seed(profile), at: date, now: date))
     }
 
     private func jane() throws -> TestPerson {
@@ -53,7 +50,7 @@ struct RenewalTests {
         }
     }
 
-    @Test("finds everybody under the same names, and nobody in an empty keychain")
+    @Test("A renewal finds each person with names unchanged, and is refused for an empty keychain")
     func persons() async throws {
         #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: nil) }
         let jane = try jane()
@@ -64,7 +61,7 @@ struct RenewalTests {
         #expect(try credentials() == ["encryption,signature,authentication dod test p256"])
     }
 
-    @Test("keeps profile, policies and addresses", arguments: CredentialProfile.names)
+    @Test("A renewal keeps profile, policies and addresses", arguments: CredentialProfile.names)
     func kinds(profile: String) async throws {
         let locations = PKILocations(base: "http://127.0.0.1:8080")
         let types = try #require(CredentialProfile.named(profile, at: Self.date)).types
@@ -86,7 +83,7 @@ struct RenewalTests {
         #expect(try Renewal(of: store, types: nil).groups.map(\.locations) == [locations, locations])
     }
 
-    @Test("goes by the newest certificate of each type, and by what is asked for before that")
+    @Test("The newest certificate of each type decides, unless a change is asked for")
     func newest() async throws {
         let jane = try jane()
         try await provision("dod", jane)
@@ -101,7 +98,7 @@ struct RenewalTests {
         #expect(try credentials(changes) == ["encryption,signature,authentication piv-i test rsa3072"])
     }
 
-    @Test("makes a derived credential of a derived credential")
+    @Test("The renewal of a derived credential is a derived credential")
     func derived() async throws {
         try await provision("derived-piv", try jane()) {
             $0.sets[0].policyArc = .dod
@@ -109,7 +106,7 @@ struct RenewalTests {
         }
         let group = try #require(try Renewal(of: store, types: nil).groups.first)
         _ = try await Provisioner(store).run(
-            ProvisioningRun(in: store, seed: nil, at: Self.later, request: group.request))
+            ProvisioningRun(group.request, in: store, seed: nil, at: Self.later, now: Self.later))
         let certificates = try store.identities().sorted { $0.notBefore < $1.notBefore }.map {
             try store.certificate($0.label)
         }

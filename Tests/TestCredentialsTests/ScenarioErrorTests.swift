@@ -5,29 +5,33 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("Scenarios that are wrong")
+@Suite("Wrong scenarios")
 struct ScenarioErrorTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let yaml: String
         /// Line and column.
         let place: String
         let reason: String
-        var hint: String?
+        /// The beginning of the name that was probably meant.
+        var nearest: String?
 
         var testDescription: String { "\(place) \(reason)" }
 
         /// A line in the place of a person's credentials.
-        static func credential(_ line: String, _ column: Int, _ reason: String, _ hint: String? = nil) -> Case
+        static func credential(_ line: String, _ column: Int, _ reason: String, _ nearest: String? = nil)
+            -> Case
         {
             Case(
                 yaml: "description: A test.\npersons:\n  - credentials:\n      - \(line)\n",
-                place: "4:\(column)", reason: reason, hint: hint)
+                place: "4:\(column)", reason: reason, nearest: nearest)
         }
 
         /// A line behind everything that must be there.
-        static func last(_ line: String, _ place: String, _ reason: String, _ hint: String? = nil) -> Case {
+        static func last(_ line: String, _ place: String, _ reason: String, _ nearest: String? = nil) -> Case
+        {
             Case(
-                yaml: "description: A test.\npersons: []\n\(line)\n", place: place, reason: reason, hint: hint
+                yaml: "description: A test.\npersons: []\n\(line)\n", place: place, reason: reason,
+                nearest: nearest
             )
         }
     }
@@ -53,19 +57,19 @@ struct ScenarioErrorTests {
         Case(yaml: "description: A\u{7}.\npersons: []\n", place: "1:15", reason: "this is no YAML: control"),
         .last(
             "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
-            "did you mean \u{201C}persons\u{201D}?"),
+            "persons"),
         .last("[a]: b", "3:1", "a scenario has no key a list"),
         .last(
-            "servcie: {fault: slow}", "3:1", "a scenario has no key", "did you mean \u{201C}service\u{201D}?"),
+            "servcie: {fault: slow}", "3:1", "a scenario has no key", "service"),
         .last(
             "service: {fault: slwo}", "3:18",
             "\u{201C}slwo\u{201D} is not a fault of the service; expected no-service, ",
-            "\u{201C}slow\u{201D}"),
+            "slow"),
         .last("service: {pasteboard-expiry: -1}", "3:30", "expected a whole number from 0 to 86400"),
         .last("service: slow", "3:10", "expected a service: a mapping with fault, root, pasteboard-expiry"),
         .last(
             "encoder: {profile: modren}", "3:20",
-            "\u{201C}modren\u{201D} is not a profile of PKCS #12; expected modern, ", "\u{201C}modern\u{201D}"
+            "\u{201C}modren\u{201D} is not a profile of PKCS #12; expected modern, ", "modern"
         ),
         .last("encoder: {iterations: 0}", "3:23", "expected a whole number from 1 to 2000000"),
         .last("encoder: {chain: yes}", "3:18", "expected true or false, not \u{201C}yes\u{201D}"),
@@ -98,7 +102,7 @@ struct ScenarioErrorTests {
             yaml: "description: A.\npersons:\n  - count: many\n    credentials: []\n", place: "3:12",
             reason: "expected a whole number from 1 to 1000000, not \u{201C}many\u{201D}"),
         .credential(
-            "generation: 1", 9, "a credential has no key", "did you mean \u{201C}generations\u{201D}?"),
+            "generation: 1", 9, "a credential has no key", "generations"),
         .credential("generations: 101", 22, "expected a whole number from 0 to 100"),
         .credential("generations: 0", 22, "no generation leaves nothing"),
         .credential("{generations: 2, starts: now}", 23, "generations stands beside starts"),
@@ -111,24 +115,23 @@ struct ScenarioErrorTests {
         .credential("{types: device, recovered: 1}", 36, "only encryption keys are recovered"),
         .credential(
             "types: signatrue", 16, "\u{201C}signatrue\u{201D} is not a type of the profile dod; expected ",
-            "\u{201C}signature\u{201D}"),
+            "signature"),
         .credential("types: [device, device]", 25, "device is there twice"),
         .credential(
             "{profile: derived-piv, types: device}", 39,
             "\u{201C}device\u{201D} is not a type of the profile derived-piv; expected auth"),
         .credential(
             "profile: dod-2012", 18, "\u{201C}dod-2012\u{201D} is not a profile; expected dod, ",
-            "\u{201C}dod-20"),
+            "dod-20"),
         .credential(
             "key: rsa1024", 14,
             "\u{201C}rsa1024\u{201D} is not a key; expected rsa2048, rsa3072, rsa4096, p256, p384"),
         .credential("policy-arc: real", 21, "\u{201C}real\u{201D} is not a policy arc; expected test, dod"),
         .credential(
             "fault: expried", 16, "\u{201C}expried\u{201D} is not a fault; expected expired, ",
-            "\u{201C}expired\u{201D}"),
+            "expired"),
         .credential(
-            "fault: zip-slip", 16, "\u{201C}zip-slip\u{201D} is a fault of files",
-            "provision --fault zip-slip -o FILE"),
+            "fault: zip-slip", 16, "\u{201C}zip-slip\u{201D} is a fault of files"),
         .credential("{fault: expired, types: device}", 26, "a fault has no key \u{201C}types\u{201D}"),
     ]
 
@@ -141,26 +144,46 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("say where, what was expected, and what was probably meant", arguments: cases)
+    @Test(
+        "A wrong scenario is refused with the place, what was expected, and what was probably meant",
+        arguments: cases)
     func errors(wrong: Case) throws {
         let error = try #require(problem(Array(wrong.yaml.utf8)))
         #expect(error.code == .malformedScenario)
         #expect(error.reason.hasPrefix("test.yaml:\(wrong.place): \(wrong.reason)"), "\(error.reason)")
-        if let hint = wrong.hint { #expect(error.hint?.contains(hint) == true, "\(error.hint ?? "no hint")") }
+        if let expected = wrong.nearest {
+            let nearest: String? =
+                switch error.remedy {
+                case .nearestName(let name)?: name
+                case .keys(let nearest, _)?: nearest
+                case .fileOfTestVector?, .shorterInterval?, nil: nil
+                }
+            #expect(nearest?.hasPrefix(expected) == true, "\(String(describing: error.remedy))")
+        }
     }
 
-    @Test("are not, where a byte order mark or carriage returns are all there is")
+    @Test("The remedy of a test vector of files is a file, and that of a long interval is a shorter one")
+    func remedies() throws {
+        func remedy(_ line: String) -> ProvisioningError.Remedy? {
+            problem(Array("description: A.\npersons:\n  - credentials:\n      - \(line)\n".utf8))?.remedy
+        }
+        #expect(remedy("fault: zip-slip") == .fileOfTestVector("zip-slip"))
+        #expect(remedy("{recovered: 50}") == .shorterInterval)
+        #expect(remedy("key: rsa2084") == .nearestName("rsa2048"))
+    }
+
+    @Test("A byte order mark and carriage returns are accepted")
     func otherEditors() {
         #expect(problem(Array("\u{FEFF}description: A.\r\npersons: []\r\n".utf8)) == nil)
     }
 
-    @Test("name the line that is no UTF-8")
+    @Test("A text that is not UTF-8 is refused with the line of the first wrong octets")
     func encoding() throws {
         let error = try #require(problem(Array("description: A.\npersons: ".utf8) + [0xFF, 0x0A]))
         #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
     }
 
-    @Test("neither loop nor overflow where they are nested or repeated without end")
+    @Test("Endless nesting and aliases of aliases are refused")
     func hostile() throws {
         let nested = "description: A.\npersons: " + String(repeating: "[", count: 100_000)
         #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this is nested too deeply") == true)
@@ -172,7 +195,7 @@ struct ScenarioErrorTests {
         #expect(problem(Array(laughs.utf8))?.reason.contains("more than 10000 values") == true)
     }
 
-    @Test("are guessed at by the nearest name, and not at all where none is near")
+    @Test("A misspelt name is guessed if another name is near, and not otherwise")
     func nearest() {
         #expect(NearMatch.of("signatrue", among: ["signature", "device"]) == "signature")
         #expect(NearMatch.of("Device", among: ["signature", "device"]) == "device")

@@ -1,18 +1,19 @@
 package import KeySharing
 
-/// What a 2025 provider's root shows of single files.
+/// Which single files the root of the 2025 listing shows (docs/rules.md R3.2).
 package enum RootContents: String, Sendable, CaseIterable, Codable {
     /// Every identity.
     case all
-    /// The most recent of each type and every encryption one, as the sample provider has it.
+    /// What the folder `All` holds: the most recent identities of each type and every encryption identity, as in
+    /// the sample app.
     case recent
 }
 
 /// The identities of a provider at one moment, sorted into the root and every selector.
 package struct CatalogueSnapshot: Sendable {
-    /// The keychain's change count that this is the state of.
+    /// The keychain's change count at the time of reading.
     package let generation: Int64
-    /// Every identity, in the order of lists.
+    /// Every identity, in the order of docs/rules.md R3.10.
     package let identities: [IdentitySummary]
 
     private let rootContents: RootContents
@@ -20,6 +21,11 @@ package struct CatalogueSnapshot: Sendable {
     private let members: [Selector: [Int]]
     private let positions: [String: Int]
 
+    /// Sorts identities and decides for each selector which of them belong to it.
+    ///
+    /// - Parameters:
+    ///   - generation: the keychain's change count, taken before the identities were read.
+    ///   - rootContents: which single files the root shows.
     package init(
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all
     ) {
@@ -37,22 +43,25 @@ package struct CatalogueSnapshot: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// How many files the root (nil) or a folder holds.
+    /// The number of files in the folder of `selector`, or at the root where `selector` is nil.
     package func count(in selector: Selector?) -> Int {
         memberPositions(selector)?.count ?? identities.count
     }
 
-    /// The file at a place of the root (nil) or a folder; `index` is below `count(in:)`.
+    /// The identity of a file by its position in the folder of `selector`, or at the root where `selector` is nil.
+    ///
+    /// - Precondition: `index` is below `count(in:)`.
     package func identity(at index: Int, in selector: Selector?) -> IdentitySummary {
         identities[memberPositions(selector)?[index] ?? index]
     }
 
-    /// The identities of a folder and of the zip beside it.
+    /// The identities in the folder of `selector` and in the zip of `selector`, which hold the same ones.
     package func members(of selector: Selector) -> [IdentitySummary] {
         (members[selector] ?? []).map { identities[$0] }
     }
 
-    /// The identity of this label in the root (nil) or a folder; nil where it is not there.
+    /// The identity of `label` in the folder of `selector`, or at the root where `selector` is nil; nil where it is
+    /// not a member. Listing and looking up use one decision (docs/rules.md R3.21).
     package func identity(_ label: String, in selector: Selector?) -> IdentitySummary? {
         guard let position = positions[label] else { return nil }
         guard let members = memberPositions(selector) else { return identities[position] }
@@ -65,7 +74,7 @@ package struct CatalogueSnapshot: Sendable {
         return nil
     }
 
-    /// Nil where every identity is there.
+    /// The positions in `identities` of a container's files; nil where the container holds every identity.
     private func memberPositions(_ selector: Selector?) -> [Int]? {
         switch (selector, rootContents) {
         case (let selector?, _): members[selector] ?? []

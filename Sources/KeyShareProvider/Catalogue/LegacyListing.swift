@@ -2,14 +2,22 @@ internal import OpenSSL
 package import Foundation
 package import KeySharing
 
-/// The rows that a legacy provider shows to a consumer of certain types: files, or one archive of them all.
+/// The rows that the legacy mechanism shows to a consumer of certain types (docs/rules.md R1.5): a row for each file,
+/// or one row for an archive of them all.
 package struct LegacyListing: Sendable {
+    /// What the consumer's types ask for.
     package let request: LegacyRequest
-    /// What the user sees; empty where the types name nothing.
+    /// What the user can choose from; empty where the types name no identity (docs/rules.md R4.9).
     package let rows: [Item]
 
     private let members: [IdentitySummary]
 
+    /// Chooses identities by the rules of docs/rules.md R4.
+    ///
+    /// - Parameters:
+    ///   - identities: every identity of the provider, in any order.
+    ///   - types: what the consumer asks for.
+    ///   - now: the date of an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         request = LegacyRequest(types: types.identifiers)
         members = SortedIdentities(identities, under: .legacy).members(of: request.selection)
@@ -23,13 +31,16 @@ package struct LegacyListing: Sendable {
         }
     }
 
-    /// What choosing a row hands over; empty for a row that is not there.
+    /// The identities that choosing a row hands over; empty for an identifier that is none of the rows'.
     package func identities(of row: String) -> [IdentitySummary] {
         request.shape == .archive
             ? (row == rows.first?.identifier ? members : []) : members.filter { $0.label == row }
     }
 
-    /// The file that a choice makes: `tmp.p12` or `tmp.zip`, under an identifier of its own.
+    /// Describes the file that choosing a row makes: `tmp.p12` or `tmp.zip` (docs/rules.md R4.11), under a new
+    /// identifier.
+    ///
+    /// - Parameter size: the file's size in bytes.
     package func export(of row: String, size: Int, using random: inout some RandomNumberGenerator) -> Item {
         let chosen = rows.first { $0.identifier == row }
         let name = request.shape == .archive ? LegacyRequest.archiveName : Self.fileName

@@ -5,7 +5,7 @@ package import KeySharing
 package import OpenSSL
 internal import ZipBundles
 
-/// Makes the files that a provider hands over.
+/// The maker of the files that a provider hands over: PKCS #12 files and zips of them.
 package struct Exporter: Sendable {
     private let store: ProviderStore
     private let profile: PKCS12Profile
@@ -13,7 +13,10 @@ package struct Exporter: Sendable {
     private let random: RandomSource
     private let givenName: String?
 
+    /// Makes files from the identities of `store`.
+    ///
     /// - Parameters:
+    ///   - profile: how files are encrypted (docs/rules.md R3.20).
     ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
     ///   - cacheSize: how many bytes of exported files are kept in memory.
     ///   - random: where salts come from.
@@ -29,20 +32,23 @@ package struct Exporter: Sendable {
         cache = ExportCache(capacity: cacheSize)
     }
 
-    /// The size in bytes of an item that was exported already.
+    /// The size in bytes of an item that was exported before; nil where none was (docs/rules.md R3.22).
+    ///
+    /// - Parameter generation: the keychain's change count; the file of a zip is of one count.
     package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
         cache.size(of: Self.name(identifier, generation))
     }
 
-    /// Forgets every file that was made.
+    /// Removes every exported file from memory.
     func forget() {
         cache.removeAll()
     }
 
-    /// The bytes of a 2025 item under `password`.
+    /// Makes the bytes of a 2025 item under `password`, or takes them from memory (docs/rules.md R3.19).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder, `.refused` for
-    ///   a zip over the limits, `.serviceFailed` where it cannot be made.
+    /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder (R2.10), `.refused`
+    ///   for a zip over the limits (R3.23) and while the keychain is closed, `.serviceFailed` where the file cannot
+    ///   be made.
     package func content(
         of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -71,18 +77,21 @@ package struct Exporter: Sendable {
         return bytes
     }
 
-    /// One PKCS #12 file for the legacy mechanism, with the subject as its friendly name.
+    /// Makes a PKCS #12 file for the legacy mechanism, with the certificate's subject as its friendly name
+    /// (docs/rules.md R4.12).
     ///
-    /// - Throws: as ``content(of:in:password:now:)``.
+    /// - Throws: `ProviderFailure`: `.notAvailable` where the identity has gone, `.refused` while the keychain is
+    ///   closed, `.serviceFailed` where the file cannot be made.
     package func legacyFile(_ identity: IdentitySummary, password: SecretBytes) throws(ProviderFailure)
         -> [UInt8]
     {
         try file(identity.label, friendlyName: nil, password: password)
     }
 
-    /// One archive for the legacy mechanism, its entries `0.p12`, `1.p12`, ….
+    /// Makes an archive for the legacy mechanism, with the entries `0.p12`, `1.p12`, … (docs/rules.md R4.11).
     ///
-    /// - Throws: as ``content(of:in:password:now:)``.
+    /// - Throws: `ProviderFailure`: `.notAvailable` where an identity has gone, `.refused` over the limits of an
+    ///   archive and while the keychain is closed, `.serviceFailed` where the archive cannot be made.
     package func legacyArchive(
         _ identities: [IdentitySummary], password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -90,10 +99,11 @@ package struct Exporter: Sendable {
         return try await archive(entries, friendlyName: { _ in nil }, password: password, now: now)
     }
 
-    /// What the 2025 sample provider calls everything.
+    /// The friendly name of every key and certificate of the 2025 mechanism, as in the sample app.
     private static let friendlyName = "SKP"
 
-    /// The same identity has the same bytes wherever it is listed; an archive is one of a moment.
+    /// The name under which the cache holds an item. An identity has one file for all containers that list it; a
+    /// zip holds what was there at one change count.
     private static func name(_ identifier: ItemIdentifier, _ generation: Int64) -> String {
         switch identifier {
         case .identity(let label), .member(_, let label): label
@@ -105,7 +115,9 @@ package struct Exporter: Sendable {
         ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
     }
 
-    /// - Parameter friendlyName: nil for the certificate's subject.
+    /// Makes the file of one identity.
+    ///
+    /// - Parameter friendlyName: the mechanism's own name; nil for the certificate's subject.
     private func file(
         _ label: String, friendlyName: String?, password: SecretBytes
     ) throws(ProviderFailure) -> [UInt8] {
@@ -149,5 +161,24 @@ package struct Exporter: Sendable {
         } catch {
             throw ProviderFailure(.serviceFailed, "the archive cannot be made: \(error)")
         }
+    }
+}
+
+/// The file names of one archive, each used once (docs/rules.md R3.14).
+///
+/// The first file of a name keeps it; later ones get `-2`, `-3`, … before the extension.
+struct UniqueFilenames {
+    private var used: Set<String> = []
+
+    /// Takes `name`, or the first variant of `name` that no file has yet.
+    mutating func claim(_ name: String) -> String {
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        var candidate = name
+        var number = 1
+        while !used.insert(candidate).inserted {
+            number += 1
+            candidate = "\(name[..<dot])-\(number)\(name[dot...])"
+        }
+        return candidate
     }
 }

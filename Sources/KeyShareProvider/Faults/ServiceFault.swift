@@ -1,171 +1,122 @@
 package import KeyShareServer
-package import KeyShareWire
-package import SecretMemory
-package import KeySharing
+internal import KeyShareWire
 internal import OpenSSL
+package import SecretMemory
 
-/// Something that a provider does wrong, or unusually, on purpose, so that consumers can be tested against it.
-package enum ServiceFault: String, Sendable, Hashable, CaseIterable, Codable {
-    case noService = "no-service"
-    case otherServicesFirst = "other-services-first"
-    case wrongVersion = "wrong-version"
-    case neither
-    case error
-    case slow
-    case wrongPassword = "wrong-password"
-    case passwordRotated = "password-rotated"
-    case quotePassword = "quote-password"
-    case nonASCIIPassword = "non-ascii-password"
-    case truncatedItem = "truncated-item"
-    case cutHello = "cut-hello"
-    case cutList = "cut-list"
-    case cutItem = "cut-item"
-    case cutStart = "cut-start"
-    case cutServices = "cut-services"
-    case cutPassword = "cut-password"
-    case cutRead = "cut-read"
-    case cutStop = "cut-stop"
+/// One thing that a provider does wrong, or unusually, on purpose, so that consumers can be tested against it.
+///
+/// A new fault is one more line of `allCases`: its name, what goes wrong, and what differs from a provider without
+/// faults. `serve --fault`, its help and scenarios take the list from here.
+package struct ServiceFault: Sendable {
+    /// The name that users give.
+    package let name: String
+    /// What goes wrong, as a clause without a full stop.
+    package let explanation: String
+    /// What the server does wrong on the connection; nil where the connection is in order.
+    package let connection: ConnectionFault?
+    /// The password that replaces the service password, for files and password service alike; nil for the real one.
+    package let password: SecretBytes?
+    /// What `FaultyProvider` changes about the provider's answers.
+    package let answers: AnswerChanges
 
-    /// What goes wrong, as a phrase.
-    package var explanation: String {
-        switch self {
-        case .noService: "items have no service at all"
-        case .otherServicesFirst: "services of other names come first and last"
-        case .wrongVersion: "only the next version of the protocol is spoken"
-        case .neither: "the answer is no password, and no error either"
-        case .error: "an error instead of the password"
-        case .slow: "a second passes before services and content"
-        case .wrongPassword: "a password that opens nothing"
-        case .passwordRotated: "the password is rotated between its fetch and the read"
-        case .quotePassword: "a password of quotation marks, backslashes and blanks"
-        case .nonASCIIPassword: "a password outside ASCII and outside the BMP"
-        case .truncatedItem: "the second half of every item is missing"
-        case .cutHello: "the connection ends inside the answer to hello"
-        case .cutList: "the connection ends inside a page of items"
-        case .cutItem: "the connection ends inside one item's description"
-        case .cutStart: "the connection ends inside the answer to startAccessing"
-        case .cutServices: "the connection ends inside the names of the services"
-        case .cutPassword: "the connection ends inside the password"
-        case .cutRead: "the connection ends inside the bytes of an item"
-        case .cutStop: "the connection ends inside the answer to stopAccessing"
-        }
+    /// Differences between the answers of a provider with a fault and those of one without.
+    package struct AnswerChanges: Sendable {
+        /// How long the answers about services and content are held back.
+        var delay = Duration.zero
+        /// Changes the names of an item's services.
+        var services: @Sendable ([String]) -> [String] = { $0 }
+        /// Changes the bytes of an item.
+        var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+        /// Answers a request for the password in place of the provider; nil leaves that to the provider.
+        var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
+        /// Whether the service password is replaced before the bytes of an item are made, while grants go on.
+        var rotatesPassword = false
     }
 
-    /// The part of it that is the connection's; nil where the provider's part is all.
-    package var ofConnection: ConnectionFault? {
-        switch self {
-        case .wrongVersion:
-            .versions(Wire.versions.upperBound + 1...Wire.versions.upperBound + 1)
-        case .cutHello: .cut(.welcome)
-        case .cutList: .cut(.page)
-        case .cutItem: .cut(.itemReply)
-        case .cutStart: .cut(.granted)
-        case .cutServices: .cut(.servicesReply)
-        case .cutPassword: .cut(.password)
-        case .cutRead: .cut(.chunk)
-        case .cutStop: .cut(.stopped)
-        case .noService, .otherServicesFirst, .neither, .error, .slow, .wrongPassword, .passwordRotated,
-            .quotePassword, .nonASCIIPassword, .truncatedItem:
-            nil
-        }
-    }
-
-    /// The password that stands in for the service password; nil for the real one.
-    package var password: SecretBytes? {
-        switch self {
-        case .quotePassword: SecretBytes(utf8: #" "'`\" $(x) %s \0 ''"" "#)
-        case .nonASCIIPassword: SecretBytes(utf8: "P\u{E4}\u{DF}w\u{F6}rt \u{5BC6}\u{7801} \u{1F511}")
-        default: nil
-        }
+    private init(
+        _ name: String, _ explanation: String, connection: ConnectionFault? = nil,
+        password: SecretBytes? = nil, answers: AnswerChanges = AnswerChanges()
+    ) {
+        self.name = name
+        self.explanation = explanation
+        self.connection = connection
+        self.password = password
+        self.answers = answers
     }
 }
 
-/// A provider that has one fault.
-package struct FaultyProvider: ProviderService {
-    private let provider: Provider
-    private let fault: ServiceFault
-    private let rotate: @Sendable () throws -> Void
+extension ServiceFault: CaseIterable {
+    /// Every fault, in the order in which help lists them.
+    package static let allCases: [ServiceFault] =
+        [
+            ServiceFault(
+                "no-service", "items have no service at all", answers: .init(services: { _ in [] })),
+            ServiceFault(
+                "other-services-first", "services of other names come first and last",
+                answers: .init(services: {
+                    ["com.example.preview", PasswordService.name + ".old"] + $0 + ["com.example.last"]
+                })),
+            ServiceFault(
+                "wrong-version", "only the next version of the protocol is spoken",
+                connection: .versions(Wire.versions.upperBound + 1...Wire.versions.upperBound + 1)),
+            ServiceFault(
+                "neither", "the answer is no password, and no error either",
+                answers: .init(password: { SecretBytes([]) })),
+            ServiceFault(
+                "error", "an error instead of the password",
+                answers: .init(password: { () throws(ProviderFailure) in
+                    throw ProviderFailure(.serviceFailed, "the password service fails, as it was told to")
+                })),
+            ServiceFault(
+                "slow", "a second passes before services and content", answers: .init(delay: .seconds(1))),
+            ServiceFault(
+                "wrong-password", "a password that opens nothing",
+                answers: .init(password: {
+                    var random = RandomSource.system.generator()
+                    return ServicePasswordStore.makePassword(using: &random)
+                })),
+            ServiceFault(
+                "password-rotated", "the password is rotated between its fetch and the read",
+                answers: .init(rotatesPassword: true)),
+            ServiceFault(
+                "quote-password", "a password of quotation marks, backslashes and blanks",
+                password: SecretBytes(utf8: #" "'`\" $(x) %s \0 ''"" "#)),
+            ServiceFault(
+                "non-ascii-password", "a password outside ASCII and outside the BMP",
+                password: SecretBytes(utf8: "P\u{E4}\u{DF}w\u{F6}rt \u{5BC6}\u{7801} \u{1F511}")),
+            ServiceFault(
+                "truncated-item", "the second half of every item is missing",
+                answers: .init(content: { Array($0.prefix($0.count / 2)) })),
+        ] + cuts
 
-    /// - Parameter rotate: rotates the service password; called where the fault is just that.
-    package init(
-        _ provider: Provider, fault: ServiceFault, rotate: @escaping @Sendable () throws -> Void
-    ) {
-        self.provider = provider
-        self.fault = fault
-        self.rotate = rotate
+    /// A fault for each reply of the 2025 mechanism: the connection ends in the middle of the reply.
+    private static let cuts = [
+        ("hello", Wire.MessageType.welcome, "the answer to hello"),
+        ("list", .page, "a page of items"),
+        ("item", .itemReply, "one item's description"),
+        ("start", .granted, "the answer to startAccessing"),
+        ("services", .servicesReply, "the names of the services"),
+        ("password", .password, "the password"),
+        ("read", .chunk, "the bytes of an item"),
+        ("stop", .stopped, "the answer to stopAccessing"),
+    ].map { name, reply, words in
+        ServiceFault("cut-\(name)", "the connection ends inside \(words)", connection: .cut(reply))
+    }
+}
+
+extension ServiceFault: RawRepresentable, Hashable, Codable {
+    /// The fault of a name; nil where there is none.
+    package init?(rawValue: String) {
+        guard let fault = Self.allCases.first(where: { $0.name == rawValue }) else { return nil }
+        self = fault
     }
 
-    package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
-        let names = try await provider.services(for: identifier)
-        switch fault {
-        case .noService: return []
-        case .otherServicesFirst:
-            return ["com.example.preview", PasswordService.name + ".old"] + names + ["com.example.last"]
-        case .slow: await delay()
-        default: break
-        }
-        return names
-    }
+    /// The name, which is also how settings and documents write a fault.
+    package var rawValue: String { name }
 
-    package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
-        switch fault {
-        case .slow: await delay()
-        case .passwordRotated:
-            do {
-                try rotate()
-            } catch {
-                throw ProviderFailure(.serviceFailed, "the password cannot be rotated: \(error)")
-            }
-        default: break
-        }
-        let bytes = try await provider.content(of: identifier)
-        return fault == .truncatedItem ? Array(bytes.prefix(bytes.count / 2)) : bytes
-    }
+    /// Compares names, which are unique.
+    package static func == (left: ServiceFault, right: ServiceFault) -> Bool { left.name == right.name }
 
-    package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
-        switch fault {
-        case .neither: return SecretBytes([])
-        case .error: throw ProviderFailure(.serviceFailed, "the password service fails, as it was told to")
-        case .wrongPassword:
-            var random = RandomSource.system.generator()
-            return ServicePassword.random(using: &random)
-        default: return try provider.password(for: identifier)
-        }
-    }
-
-    package func grantPeriod() throws(ProviderFailure) -> UInt64 {
-        // Rotated between two requests of one grant, which a provider without this fault would end.
-        fault == .passwordRotated ? 0 : try provider.grantPeriod()
-    }
-
-    package func page(
-        of container: String, after cursor: String?, limit: Int
-    ) async throws(ProviderFailure) -> ItemPage {
-        try await provider.page(of: container, after: cursor, limit: limit)
-    }
-
-    package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
-        try await provider.item(identifier)
-    }
-
-    package func present(
-        _ types: [String], after cursor: String?, limit: Int
-    ) async throws(ProviderFailure) -> ItemPage {
-        try await provider.present(types, after: cursor, limit: limit)
-    }
-
-    package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
-        try await provider.choose(row, types: types)
-    }
-
-    package func identityFacts(
-        after cursor: String?, limit: Int
-    ) async throws(ProviderFailure) -> IdentityFactsPage {
-        try await provider.identityFacts(after: cursor, limit: limit)
-    }
-
-    /// Ends early only where the connection has ended, and nobody waits for the answer.
-    private func delay() async {
-        try? await Task.sleep(for: .seconds(1))
-    }
+    /// Hashes the name.
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -1,69 +1,75 @@
 package import DeviceSimulation
 internal import OpenSSL
 
-/// Why a backup was not taken: an identity in it is not sound.
-package struct UnsoundBackup: Error {
-    /// What is wrong with it.
-    package let problems: [IntegrityProblem]
-}
-
 extension ProviderStore {
-    /// Writes what the provider holds (identities, authorities and password) as it is at this moment to a file,
-    /// mode 0600. A provider may be serving, and others may be writing.
+    /// Writes everything that the provider holds at this moment (identities, authorities, service password) to a file
+    /// of mode 0600. A provider may be serving, and others may be writing.
     ///
     /// - Parameters:
-    ///   - keyPath: where the key goes, mode 0600, that opens on another device what may leave this one; nil for
-    ///     nowhere.
-    ///   - replacing: whether files that are there go.
-    /// - Throws: as `Device.backUpKeychain`.
-    /// - Returns: how many items there are.
+    ///   - keyPath: the file for the key, mode 0600, that opens on another device what may leave this one; nil for no
+    ///     key.
+    ///   - replacing: whether existing files are replaced.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.backUpKeychain`.
+    /// - Returns: how many items the backup holds.
     package func backUp(to path: String, keyPath: String? = nil, replacing: Bool = false) throws -> Int {
         try device.backUpKeychain(
             to: path, keyPath: keyPath, groups: keychain.app.accessGroups, replacing: replacing
         ).items
     }
 
-    /// Puts what a backup holds in place of what is here, once each identity was found sound.
+    /// Replaces everything that the provider holds by the contents of a backup, once each identity was found sound,
+    /// and tells observers.
     ///
     /// - Parameters:
     ///   - keyPath: the file of the backup's key; nil for a backup of this device.
-    ///   - replacing: whether what is here goes.
-    /// - Throws: as `Device.restoreKeychain`; `UnsoundBackup`. Nothing is changed then.
+    ///   - replacing: whether existing items are replaced.
+    ///   - report: receives each problem of the first identity that is not sound.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` after
+    ///   `report` was called. Nothing is changed then.
     package func restore(
-        from path: String, keyPath: String? = nil, replacing: Bool = false
+        from path: String, keyPath: String? = nil, replacing: Bool = false,
+        report: (IntegrityProblem) -> Void = { _ in }
     ) throws -> KeychainRestoration {
         let result = try device.restoreKeychain(
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: keychain.app.accessGroups,
-            replacing: replacing, check: Self.requireSound)
+            replacing: replacing, check: { try Self.requireSound($0, report: report) })
         tellOfChange()
-        try? Notifications(device: device).post(Notifications.passwordChanged)
+        servicePassword.postChange()
         return result
     }
 
-    /// Puts a new keychain in place of a damaged one, which is kept: with what a backup holds of the provider, and
-    /// what still opens of others. Nobody may be serving.
+    /// Replaces a damaged keychain, which is kept beside the new one: with the contents of a backup for the provider,
+    /// and with what still opens for other apps. No provider may be serving.
     ///
     /// - Parameters:
     ///   - path: the backup; nil for a provider that holds nothing.
     ///   - keyPath: the file of the backup's key; nil for a backup of this device.
-    /// - Throws: as `Device.recoverKeychain`; `UnsoundBackup`. Nothing is changed then.
+    ///   - report: receives each problem of the first identity of the backup that is not sound.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` after
+    ///   `report` was called. Nothing is changed then.
     package static func recover(
-        _ device: Device, from path: String?, keyPath: String? = nil
+        _ device: Device, from path: String?, keyPath: String? = nil,
+        report: (IntegrityProblem) -> Void = { _ in }
     ) throws -> KeychainRecovery {
         let recovery = try device.recoverKeychain(
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: App.provider.accessGroups,
-            check: requireSound)
+            check: { try requireSound($0, report: report) })
         let store = try ProviderStore(device)
         store.tellOfChange()
-        try? Notifications(device: device).post(Notifications.passwordChanged)
+        store.servicePassword.postChange()
         return recovery
     }
 
-    private static func requireSound(_ identity: OpenedIdentity) throws {
+    private static func requireSound(
+        _ identity: OpenedIdentity, report: (IntegrityProblem) -> Void
+    ) throws(CancellationError) {
         let attributes = identity.record.attributes
         let published = App.provider.entitlements.keychainAccessGroups[0]
         let problems = problems(
             of: identity, attributes, isPublished: attributes.accessGroup == published)
-        guard problems.isEmpty else { throw UnsoundBackup(problems: problems) }
+        guard !problems.isEmpty else { return }
+        problems.forEach(report)
+        // Ends the transaction of the keychain; the caller knows the problems by then.
+        throw CancellationError()
     }
 }

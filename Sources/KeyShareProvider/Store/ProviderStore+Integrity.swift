@@ -4,47 +4,49 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// Something that is wrong with what the provider holds.
+/// A problem with something that the provider holds.
 package struct IntegrityProblem: Sendable, Hashable {
-    /// What kind of thing it is.
+    /// The kind of thing that has a problem.
     package enum Kind: String, Sendable, Hashable {
-        /// One of the device's own files or folders beside the keychain's, or who may enter it.
+        /// A file or folder of the device beside the keychain's, or its mode.
         case device
         /// The keychain's file itself.
         case structure
-        /// A record that does not open: it was altered or moved.
+        /// A record that does not open because it was altered or moved.
         case record
-        /// A certificate that OpenSSL does not take.
+        /// A certificate that OpenSSL refuses.
         case certificate
-        /// A private key that OpenSSL does not take.
+        /// A private key that OpenSSL refuses.
         case key
-        /// A private key that is not the certificate's.
+        /// A private key that does not belong to the certificate.
         case mismatch
-        /// A label or summary that is not the certificate's.
+        /// A label or a summary that differs from the certificate.
         case attributes
     }
 
+    /// The kind of thing that has a problem.
     package let kind: Kind
-    /// The identity's label, where it is known.
+    /// The identity's label; nil where it is not known, or no identity is concerned.
     package let label: String?
     /// What is wrong, as a phrase.
     package let reason: String
 }
 
-/// What a look at everything found.
+/// The result of checking everything that the provider holds.
 package struct IntegrityReport: Sendable {
     /// How many identities were opened, authorities among them.
     package var identities = 0
-    /// Empty when all is well.
+    /// The problems that were found; empty where there are none.
     package var problems: [IntegrityProblem] = []
 }
 
 extension IntegrityReport {
-    /// Looks at the device in every way there is: its folders, the keychain's structure, every record, and whether
-    /// what belongs together is together. Makes and changes nothing.
+    /// Checks the device's folders, the structure of the keychain, every record, and that each identity's certificate,
+    /// key, label and summary belong together. Makes and changes nothing.
     ///
-    /// - Parameter device: nil for one that is not there yet, with which nothing is wrong.
-    /// - Throws: `KeychainError` where the keychain cannot be read, or its keys not now.
+    /// - Parameter device: nil for a device that does not exist yet, which has no problems.
+    /// - Throws: `KeychainError` where the keychain cannot be read; `.interactionNotAllowed` while its keys are
+    ///   closed.
     package init(of device: Device?) throws(KeychainError) {
         guard let device else { return }
         if let store = try ProviderStore(existingOn: device) { self = try store.check() }
@@ -54,18 +56,19 @@ extension IntegrityReport {
 }
 
 extension ProviderStore {
-    /// Looks for damage in the structure of the keychain's file.
+    /// Checks the structure of the keychain's file, and opens no record.
     ///
-    /// - Returns: empty when all is well.
+    /// - Returns: the problems; empty where there are none.
     /// - Throws: `KeychainError` where the file cannot be read at all.
     package func quickCheck() throws(KeychainError) -> [IntegrityProblem] {
         try keychain.quickCheck().map(IntegrityProblem.init)
     }
 
-    /// Opens every record of the keychain, and sees that each identity's certificate, key, label and summary
-    /// belong together. Changes nothing.
+    /// Opens every record of the keychain and checks that each identity's certificate, key, label and summary belong
+    /// together. Changes nothing.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read, or its keys not now.
+    /// - Throws: `KeychainError` where the keychain cannot be read; `.interactionNotAllowed` while its keys are
+    ///   closed.
     package func check() throws(KeychainError) -> IntegrityReport {
         var report = IntegrityReport()
         let labels = try keychain.identityAttributes().reduce(into: [Int64: String]()) {
@@ -84,7 +87,7 @@ extension ProviderStore {
                 opened = try keychain.openIdentity(
                     label: attributes.label, accessGroup: attributes.accessGroup)
             } catch {
-                // Altered records are in the report by now.
+                // `verifyIntegrity` has reported altered records already.
                 guard error.code == .decode else { throw error }
                 continue
             }
@@ -95,7 +98,9 @@ extension ProviderStore {
         return report
     }
 
-    /// What is wrong with one identity.
+    /// The problems of one identity.
+    ///
+    /// - Parameter isPublished: whether the identity is in the group whose summaries lists show.
     static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {

@@ -1,14 +1,17 @@
 internal import CertificateReading
-package import SecretMemory
+internal import SecretMemory
 package import DeviceSimulation
 package import KeySharing
 package import OpenSSL
 
-/// The provider's side of the device's keychain: identities, the service password, and the test PKI's
-/// authorities, the latter in a group of their own so that they are never published.
+/// The provider's part of the device's keychain: identities, the service password, and the authorities of the test
+/// PKI, which have an access group of their own so that they are never published (docs/rules.md R8.7).
 package struct ProviderStore: Sendable {
+    /// The device's keychain, as the provider's app may use it.
     package let keychain: Keychain
-    let device: Device
+    /// The device that the keychain belongs to.
+    package let device: Device
+    /// The access group of what is published: identities and the service password (docs/rules.md R8.1).
     package let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
 
     /// Opens the keychain, and makes it on first use.
@@ -19,7 +22,7 @@ package struct ProviderStore: Sendable {
         self.device = device
     }
 
-    /// Opens the keychain for a look at it, which makes and changes nothing; nil where there never was one.
+    /// Opens the keychain without making or changing anything; nil where the device has none.
     ///
     /// - Throws: `KeychainError`.
     package init?(existingOn device: Device) throws(KeychainError) {
@@ -28,16 +31,16 @@ package struct ProviderStore: Sendable {
         self.device = device
     }
 
-    /// Changes whenever an identity was added or removed, by whatever process.
+    /// A number that grows whenever any process adds or removes an identity or changes the service password.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` where the keychain cannot be read.
     package func changeCount() throws(KeychainError) -> Int64 {
         try keychain.changeCount(accessGroup: sharedGroup)
     }
 
-    /// Every identity, in no order.
+    /// Reads every identity, in no particular order.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a summary.
+    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities() throws -> [IdentitySummary] {
         try keychain.identityAttributes(accessGroup: sharedGroup).map { attributes in
             if let summary = IdentitySummary(
@@ -49,43 +52,46 @@ package struct ProviderStore: Sendable {
         }
     }
 
-    /// An identity with its key.
+    /// Opens the identity of `label`: certificate and private key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none, `.decode` where it was altered;
-    ///   `CertificateError` where OpenSSL does not take it.
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none, `.decode` where the record was altered,
+    ///   `.interactionNotAllowed` while the device's state keeps keys closed; `CertificateError` where OpenSSL
+    ///   refuses certificate or key.
     package func identity(_ label: String) throws -> (certificate: Certificate, privateKey: PrivateKey) {
         let opened = try keychain.openIdentity(label: label, accessGroup: sharedGroup)
         return (try Certificate(der: opened.record.certificate), try PrivateKey(pkcs8: opened.privateKey))
     }
 
-    /// The certificate of an identity, without its key.
+    /// Reads the certificate of the identity of `label`, and leaves the key closed.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError`.
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError` where OpenSSL refuses the
+    ///   certificate.
     package func certificate(_ label: String) throws -> Certificate {
         try Certificate(der: try keychain.identity(label: label, accessGroup: sharedGroup).certificate)
     }
 
-    /// Adds identities in one transaction.
+    /// Adds identities in one transaction, and tells observers.
     ///
-    /// - Returns: for each what became of it; that one failed keeps none of the others out.
-    /// - Throws: `KeychainError` where nothing could be added.
+    /// - Returns: an outcome for each identity, in order. An identity that fails keeps no other one out.
+    /// - Throws: `KeychainError` where none could be added.
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
     ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
         try add(identities) { try prepare($0.certificate, $0.privateKey) }
     }
 
-    /// An identity in the form in which it is stored.
+    /// An identity in the form in which the keychain stores it.
     ///
-    /// To encode a key takes longer than to store it, and several threads may do it at a time.
+    /// Encoding a key takes longer than storing it, and several threads can encode at a time.
     package struct PreparedIdentity: Sendable {
+        /// What lists show of the identity.
         package let summary: IdentitySummary
         fileprivate let identity: NewIdentity
     }
 
-    /// Puts an identity into the form in which it is stored.
+    /// Encodes an identity in the form in which the keychain stores it.
     ///
-    /// - Throws: `OpenSSLError` where the key cannot be written.
+    /// - Throws: `OpenSSLError` where the key cannot be encoded.
     package func prepare(_ certificate: Certificate, _ privateKey: PrivateKey) throws(OpenSSLError)
         -> PreparedIdentity
     {
@@ -95,9 +101,10 @@ package struct ProviderStore: Sendable {
             identity: try NewIdentity(certificate, privateKey, tag: summary.tag, group: sharedGroup))
     }
 
-    /// Adds prepared identities in one transaction.
+    /// Adds prepared identities in one transaction, and tells observers.
     ///
-    /// - Throws: as for others.
+    /// - Returns: an outcome for each identity, in order.
+    /// - Throws: `KeychainError` where none could be added.
     package func add(
         _ identities: [PreparedIdentity]
     ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
@@ -112,59 +119,57 @@ package struct ProviderStore: Sendable {
         return results
     }
 
-    /// The service password, made on first use.
-    ///
-    /// - Throws: `KeychainError`.
-    package func servicePassword() throws(KeychainError) -> SecretBytes {
-        try keychain.createOrReadPassword(
-            service: ServicePassword.serviceAndAccount, account: ServicePassword.serviceAndAccount,
-            accessibility: Self.accessibility, accessGroup: sharedGroup
-        ) {
-            var random = RandomSource.system.generator()
-            return ServicePassword.random(using: &random)
-        }
+    /// The service password in the keychain.
+    package var servicePassword: ServicePasswordStore {
+        ServicePasswordStore(keychain, accessGroup: sharedGroup, device: device)
     }
 
-    /// A look at the device's state that is cheap enough for every password.
-    func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
+    /// Watches the device's state, which tells whether keys and password are open (`requireOpen()`).
+    package func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
 
-    /// Refuses while the device's state keeps keys and password closed.
-    ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed`; `DeviceError` where the state cannot be read.
-    package func requireOpen() throws {
-        try Keychain.check(Self.accessibility, isAvailableIn: try device.state())
-    }
-
-    /// When keys and password can be used: a provider goes on while the device is locked, but has nothing to
-    /// give after a restart until the first unlock.
+    /// When the provider's keys and password can be used (docs/rules.md R8.5): also while the device is locked, but
+    /// after a restart not before the first unlock.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
-    /// Empties the provider's keychain: identities, authorities and password.
+    /// Removes everything from the provider's part of the keychain (identities, authorities, service password) and
+    /// tells observers.
     ///
     /// - Returns: how many items there were.
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` where the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
         let count = try keychain.removeAll()
-        if count > 0 { tellOfChange() }
+        if count > 0 {
+            tellOfChange()
+            servicePassword.postChange()
+        }
         return count
     }
 
-    /// Tells who observes that identities have changed, when one of `results` is that of an identity added.
+    /// Tells observers that identities have changed, if one of `results` is a success.
     package func tellOfChange(in results: [Result<some Any, KeychainError>]) {
         if results.contains(where: { (try? $0.get()) != nil }) { tellOfChange() }
     }
 
-    /// Tells who observes that identities have changed.
+    /// Tells observers that identities have changed.
     ///
-    /// The change is on disk by now: that nobody could be told of it does not undo it, and whoever asks the
-    /// provider is answered by the keychain's change count.
+    /// The change is on disk by then. A notification that cannot be posted is not an error: a provider also compares
+    /// the keychain's change count at every request.
     package func tellOfChange() {
         try? Notifications(device: device).post(Notifications.identitiesChanged)
     }
 }
 
+extension DeviceStateWatch {
+    /// Refuses while the device's state keeps the provider's keys and password closed (docs/rules.md R6.11, R8.5).
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed`; `DeviceError` where the state cannot be read.
+    package func requireOpen() throws {
+        try Keychain.check(ProviderStore.accessibility, isAvailableIn: status().state)
+    }
+}
+
 extension ProviderStore {
-    /// The authorities above a certificate, as far as the provider has them, up to the root.
+    /// The certificates of the authorities above `certificate`, nearest first, as far as the keychain holds them.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
     package func chain(of certificate: Certificate) throws -> [Certificate] {
@@ -180,7 +185,7 @@ extension ProviderStore {
         return chain
     }
 
-    /// The certificates of every authority there ever was, roots first.
+    /// Reads the certificates of every authority that was ever made, roots first.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
     package func authorityCertificates() throws -> [Certificate] {
@@ -192,26 +197,33 @@ extension ProviderStore {
 }
 
 extension ProviderStore {
-    /// The certificates of every identity, in the order they were added, one after the other.
+    /// Calls `body` with the certificate of each identity, in the order in which they were added. Reads 256 at a
+    /// time, so that memory does not grow with the keychain.
     ///
     /// - Throws: `KeychainError`, `CertificateError`, and what `body` throws.
     package func forEachCertificate(_ body: (Certificate) throws -> Void) throws {
         var last: Int64 = 0
         while true {
-            let stretch = try keychain.identities(after: last, limit: 256, accessGroup: sharedGroup)
-            guard let end = stretch.last else { return }
-            for record in stretch { try body(try Certificate(der: record.certificate)) }
+            let batch = try keychain.identities(after: last, limit: 256, accessGroup: sharedGroup)
+            guard let end = batch.last else { return }
+            for record in batch { try body(try Certificate(der: record.certificate)) }
             last = end.id
         }
     }
 }
 
 extension App {
-    /// Where the provider keeps its test PKI, apart from what it publishes.
+    /// The access group of the test PKI's authorities, which are never published (docs/rules.md R8.7).
     package static var authorityGroup: String { provider.entitlements.keychainAccessGroups[1] }
 }
 
 extension NewIdentity {
+    /// Encodes an identity for the provider's part of the keychain.
+    ///
+    /// - Parameters:
+    ///   - tag: what lists need of the certificate, so that they need not parse it.
+    ///   - group: the access group.
+    /// - Throws: `OpenSSLError` where the key cannot be encoded.
     package init(
         _ certificate: Certificate, _ privateKey: PrivateKey, tag: [UInt8], group: String
     ) throws(OpenSSLError) {
@@ -223,7 +235,8 @@ extension NewIdentity {
 }
 
 extension Certificate {
-    /// Whether name and key identifier are those of the other's issuer; a signature is not looked at.
+    /// Whether subject and key identifier are those of the issuer of `other` (RFC 5280 section 4.2.1.1). Verifies no
+    /// signature.
     fileprivate func isIssuer(of other: Certificate) -> Bool {
         guard subject == other.issuer else { return false }
         guard let wanted = other.authorityKeyIdentifier, let own = subjectKeyIdentifier else { return true }

@@ -1,16 +1,15 @@
 package import DeviceSimulation
 package import KeyShareProvider
-internal import SecretMemory
 
 extension ProviderStore {
-    /// Adds everything that another keychain holds, authorities and their register included; what is here
-    /// already stays as it is.
+    /// Adds everything that the provider of another device holds, with authorities and their register. What both hold
+    /// stays as it is here.
     ///
-    /// The register comes first: no revoked certificate is ever here as a good one.
+    /// The register is merged first, so that no revoked certificate is here without its revocation.
     ///
-    /// - Parameter progress: called with the number of identities looked at so far.
+    /// - Parameter progress: receives the number of identities read so far.
     /// - Returns: how many identities were new.
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` where one keychain cannot be read or the other not be written.
     package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError)
         -> Int
     {
@@ -20,12 +19,12 @@ extension ProviderStore {
         for group in [App.authorityGroup, sharedGroup] {
             var last: Int64 = 0
             while true {
-                let stretch = try other.keychain.identityAttributes(
+                let batch = try other.keychain.identityAttributes(
                     after: last, limit: 256, accessGroup: group)
-                guard let end = stretch.last else { break }
+                guard let end = batch.last else { break }
                 last = end.id
                 var identities: [NewIdentity] = []
-                for attributes in stretch {
+                for attributes in batch {
                     let opened = try other.keychain.openIdentity(label: attributes.label, accessGroup: group)
                     identities.append(
                         NewIdentity(
@@ -44,29 +43,11 @@ extension ProviderStore {
                     }
                 }
                 if group == sharedGroup {
-                    seen += stretch.count
+                    seen += batch.count
                     progress(seen)
                 }
             }
         }
         return added
     }
-
-    /// What an unfinished run of provisioning left for the one that goes on with it.
-    ///
-    /// - Parameter make: makes it where there is none.
-    /// - Throws: `KeychainError`.
-    func unfinishedRun(_ name: String, make: () -> SecretBytes) throws(KeychainError) -> SecretBytes {
-        try keychain.createOrReadPassword(
-            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: make)
-    }
-
-    /// Forgets an unfinished run.
-    ///
-    /// - Throws: `KeychainError`.
-    func finishRun(_ name: String) throws(KeychainError) {
-        try keychain.deletePassword(service: Self.runService, account: name, accessGroup: App.authorityGroup)
-    }
-
-    private static let runService = "KeyShareProvisioning"
 }

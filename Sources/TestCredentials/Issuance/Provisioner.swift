@@ -1,100 +1,110 @@
-package import KeyShareProvider
 package import Foundation
+package import KeyShareProvider
 package import KeySharing
 package import OpenSSL
 
-/// Makes test credentials into a provider's keychain.
+/// The maker of test credentials in a provider's keychain.
 ///
-/// What an identity is depends on its place in the request and on the source, not on the others, so any number
-/// of them is made at a time. Its serial number says whether an earlier run made it: a run that is started
-/// again after it was interrupted leaves out what is there.
+/// From the request to the identity: a `ProvisioningRequest` says what is made, a `ProvisioningRun` adds moment and
+/// randomness, the provisioner finds the authorities, an `IssuancePipeline` makes and stores, its `IssuanceQueue` gives
+/// one `IssuanceJob` for each identity, and a job follows a `CredentialSpec`.
+///
+/// What an identity is depends on its place in the request and on the randomness, not on other identities, so that any
+/// number of them can be made at a time. Its serial number tells whether an earlier run made it.
 package struct Provisioner: Sendable {
+    /// The keychain.
     let store: ProviderStore
-    /// How many keys are made at a time; one for each core is as quick as it gets.
+    /// How many identities are made at a time.
     let width: Int
 
+    /// A provisioner for a keychain.
+    ///
+    /// - Parameter width: how many identities are made at a time; one for each core is fastest.
     package init(_ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount) {
         self.store = store
         self.width = max(width, 1)
     }
 
-    /// What came of a run.
+    /// The result of a run.
     package struct Outcome: Sendable {
-        /// The first identities that were made, in order; no more than fit a screen or a document.
-        package var made: [IdentitySummary] = []
-        /// How many were made.
-        package var count = 0
-        /// How many an interrupted run, or an earlier one from the same seed, had made.
+        /// The first identities that were made, in order; not more than 1,000.
+        package private(set) var made: [IdentitySummary] = []
+        /// How many identities were made.
+        package private(set) var count = 0
+        /// How many identities the keychain held already, from an interrupted run or from an earlier one of the seed.
         package var skipped = 0
 
-        /// Nothing made yet.
+        /// The result of a run that made nothing.
         package init() {}
 
-        /// Adds what another part of the work made.
+        /// Adds the result of another part of the work.
         package mutating func add(_ other: Outcome) {
-            made += other.made.prefix(max(Provisioner.mostKept - made.count, 0))
+            made += other.made.prefix(max(Self.mostKept - made.count, 0))
             count += other.count
             skipped += other.skipped
         }
+
+        /// Adds identities that were made.
+        mutating func add(made identities: some Collection<IdentitySummary>) {
+            made += identities.prefix(max(Self.mostKept - made.count, 0))
+            count += identities.count
+        }
+
+        private static let mostKept = 1000
     }
 
-    /// Makes what is asked for, with the authorities of an earlier run where these will do.
+    /// Makes the identities of a run, below the authorities of an earlier run where these are valid long enough.
     ///
-    /// - Parameters:
-    ///   - drawing: where serial numbers, names and persons come from.
-    ///   - keys: where keys and signatures come from; nil for the same source.
-    ///   - authorities: where new authorities come from; nil for the same source as keys.
-    ///   - kept: how many summaries the outcome holds at most.
-    ///   - progress: called with the number of identities dealt with so far.
-    /// - Throws: `KeychainError` where they cannot be stored, `OpenSSLError` and `CertificateError` where they
-    ///   cannot be made, `ProvisioningError` for a request that makes no sense.
-    package func run(
-        _ request: ProvisioningRequest, from drawing: RandomSource, keys: RandomSource? = nil,
-        authorities: RandomSource? = nil, keeping kept: Int = Provisioner.mostKept,
-        progress: (Int) -> Void = { _ in }
-    ) async throws -> Outcome {
-        let slots = try request.slots()
-        let keys = keys ?? drawing
-        let authority = try authority(for: request, slots, from: authorities ?? keys)
-        let present = Set(try store.identities().map(\.serialNumber))
-        let work = Work(
-            request: request, slots: slots, drawing: drawing, keys: keys, present: present)
-        // A transaction costs little beside what is in it, and a kill loses no more than seconds.
-        let isQuick = slots.allSatisfy(\.algorithm.isEllipticCurve)
-        let production = Production(
-            store: store, authority: authority, width: width, batchSize: isQuick ? 512 : 32)
-        return try await production.run(work, keeping: kept, progress: progress)
-    }
-
-    /// Makes the identities of a run.
-    ///
-    /// - Throws: as the other.
+    /// - Parameter progress: receives the number of identities that were made or skipped so far.
+    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError` and `CertificateError` where they
+    ///   cannot be made.
     package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
-        let sources = run.sources
-        let outcome = try await self.run(
-            run.request, from: sources.drawing, keys: sources.keys, authorities: sources.authorities,
-            progress: progress)
-        try sources.finish(in: store)
+        let outcome = try await issue(run.specs, of: run.request, from: run.randomness, progress: progress)
+        try run.randomness.finish(in: store)
         return outcome
     }
 
-    /// How many summaries an outcome holds at most.
-    private static let mostKept = 1000
-
-    private func authority(
-        for request: ProvisioningRequest, _ slots: [ProvisioningSlot], from source: RandomSource
-    ) throws -> TestAuthority {
-        let starts = slots.map(\.validity.lowerBound)
-        let ends = slots.map(\.validity.upperBound)
-        let span = (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture)
-        return try authority(
-            covering: span, algorithm: slots.first?.algorithm ?? .rsa(bits: 2048),
-            locations: request.locations, from: source)
+    /// Makes the identities of a request that is not continued after an interruption.
+    ///
+    /// - Throws: `ProvisioningError` for a request that makes no sense, and the errors of `run(_:progress:)`.
+    package func run(
+        _ request: ProvisioningRequest, from randomness: ProvisioningRandomness
+    ) async throws -> Outcome {
+        try await issue(try request.specs(), of: request, from: randomness)
     }
 
-    /// The authorities of an earlier run where they are valid over the whole span, else new ones.
+    /// Makes identities of `specs` for each person of `request`.
     ///
-    /// - Throws: as `run`.
+    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError` and `CertificateError` where they
+    ///   cannot be made.
+    func issue(
+        _ specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> Outcome {
+        let starts = specs.map(\.validity.lowerBound)
+        let ends = specs.map(\.validity.upperBound)
+        let authority = try authority(
+            covering: (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture),
+            algorithm: specs.first?.algorithm ?? .rsa(bits: 2048), locations: request.locations,
+            from: randomness.authorities)
+        let queue = IssuanceQueue(
+            request: request, specs: specs, randomness: randomness,
+            present: Set(try store.identities().map(\.serialNumber)))
+        // A transaction costs little beside what is in it, and a killed run loses a few seconds of work at most.
+        let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
+        return try await IssuancePipeline(
+            store: store, authority: authority, width: width, batchSize: isQuick ? 512 : 32
+        ).run(queue, progress: progress)
+    }
+
+    /// Finds the authorities that were made last, if each is valid over all of `span`, and makes new ones if not.
+    ///
+    /// - Parameters:
+    ///   - algorithm: the algorithm of new authorities' keys.
+    ///   - locations: where the certificates of new authorities say that the PKI answers.
+    ///   - source: where new authorities' keys and numbers come from.
+    /// - Throws: `KeychainError` where authorities can be neither read nor stored; `OpenSSLError` and
+    ///   `CertificateError` where new ones cannot be made.
     package func authority(
         covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
         from source: RandomSource

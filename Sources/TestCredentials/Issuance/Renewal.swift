@@ -1,18 +1,20 @@
 internal import CertificateReading
 package import KeyShareProvider
-package import Foundation
+internal import Foundation
 package import KeySharing
 package import OpenSSL
 
-/// What there is to renew in a provider's keychain: persons with the newest certificate of each type.
+/// The renewal of a keychain's credentials: who holds which, by the newest certificate of each type.
 package struct Renewal: Sendable {
-    /// Types that are renewed alike.
+    /// Types of one person that are renewed in the same way.
     package struct Credentials: Sendable, Hashable {
+        /// The types, in the order of lists.
         package fileprivate(set) var types: [CredentialType]
-        /// A profile, or a series where the certificate has what its series had at the time.
+        /// The name of a profile; of a series where the certificate holds what its series held at the time.
         package let profile: String
+        /// Which policies the certificates claim.
         package let policyArc: PolicyArc
-        /// Nil for a key that provisioning does not make.
+        /// The algorithm of the keys; nil for keys that provisioning does not make.
         package let algorithm: KeyAlgorithm?
 
         fileprivate func isLike(_ other: Credentials) -> Bool {
@@ -20,27 +22,34 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// What is asked for in place of what certificates show; nil for what they show.
+    /// What a renewal makes differently; nil leaves a property as the old certificates have it.
     package struct Changes: Sendable {
+        /// The profile or series by name.
         package var profile: String?
+        /// Which policies the certificates claim.
         package var policyArc: PolicyArc?
+        /// The algorithm of the keys.
         package var algorithm: KeyAlgorithm?
+        /// Where certificates say that the PKI answers.
         package var locations: PKILocations?
 
         /// No change.
         package init() {}
     }
 
-    /// Persons that are renewed alike.
+    /// Persons whose credentials are renewed in the same way.
     package struct Group: Sendable {
+        /// The credentials that each person gets.
         package let credentials: [Credentials]
+        /// Where certificates say that the PKI answers.
         package let locations: PKILocations
+        /// The persons, by common name.
         package let persons: [TestPerson]
 
-        /// A request for the next generation, which starts the day before `date`.
-        package func request(at date: Date) -> ProvisioningRequest {
+        /// The request for the next generation, which starts the day before the moment of provisioning.
+        package var request: ProvisioningRequest {
             let sets = credentials.map { credentials in
-                var set = CredentialSet(starts: CredentialSet.starts(generations: 1, before: date))
+                var set = CredentialSet(starts: .generations(1))
                 set.types = credentials.types
                 set.profile = credentials.profile
                 set.algorithm = credentials.algorithm
@@ -53,16 +62,19 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// Persons by what they have, in a fixed order.
+    /// The groups, in a fixed order.
     package let groups: [Group]
 
-    /// Reads the keychain's certificates. Devices are nobody's and are not renewed.
+    /// Reads the certificates of a keychain. A device certificate names no person and is not renewed.
     ///
-    /// A run that goes on after an interruption finds the same groups: changes are made before persons are
+    /// A run that is continued after an interruption finds equal groups: changes are applied before persons are
     /// grouped, because some have been renewed by then.
     ///
-    /// - Parameter types: the types to renew; nil for all that there are.
-    /// - Throws: `nothingToRenew`, and what reading the keychain throws.
+    /// - Parameters:
+    ///   - types: the types to renew; nil for all types.
+    ///   - changes: what the renewal makes differently.
+    /// - Throws: `ProvisioningError`: `.nothingToRenew`; `KeychainError` and `CertificateError` where the keychain
+    ///   cannot be read.
     package init(
         of store: ProviderStore, types wanted: [CredentialType]?, changing changes: Changes = Changes()
     ) throws {
@@ -94,7 +106,7 @@ package struct Renewal: Sendable {
         }.sorted { "\($0.credentials) \($0.locations)" < "\($1.credentials) \($1.locations)" }
     }
 
-    /// What is kept of a person's newest certificate of a type.
+    /// What a person's newest certificate of a type tells.
     private struct Holding {
         let notBefore: Date
         let label: String
@@ -103,8 +115,8 @@ package struct Renewal: Sendable {
         let algorithm: KeyAlgorithm?
         let locations: PKILocations
 
-        /// - Parameter isOwn: whether an authority of the keychain issued it. Where another's answers, nothing
-        ///   of ours does.
+        /// - Parameter isOwn: whether an authority of the keychain issued the certificate. The locations in another
+        ///   issuer's certificate are not ours to use.
         init(_ certificate: Certificate, _ person: TestPerson, isOwn: Bool) {
             notBefore = certificate.notBefore
             label = certificate.label
@@ -116,13 +128,14 @@ package struct Renewal: Sendable {
                 ?? .example
         }
 
-        /// Of two that start at the same time it is the same one in whatever order they were added.
+        /// Whether this certificate is newer than another one. The label decides between equal dates, so that the order in
+        /// which they were added does not matter.
         func isNewer(than certificate: Certificate) -> Bool {
             (notBefore, label) > (certificate.notBefore, certificate.label)
         }
     }
 
-    /// What persons of one group have in common.
+    /// What the persons of one group have in common.
     private struct Key: Hashable {
         let credentials: [Credentials]
         let locations: PKILocations
@@ -148,24 +161,12 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The person as the certificates tell: each type tells something of its own, an e-mail address, a FASC-N.
+    /// The person that the certificates describe together: some types hold the e-mail address, others the FASC-N.
     private static func person(_ holdings: [CredentialType: Holding]) -> TestPerson? {
         let mail = [holdings[.signature], holdings[.encryption]].compactMap(\.self)
             .max { ($0.notBefore, $0.label) < ($1.notBefore, $1.label) }
         var person = (holdings[.authentication] ?? holdings[.signature] ?? mail)?.person
         person?.givenEmailAddress = mail?.person.givenEmailAddress
         return person
-    }
-}
-
-extension KeyAlgorithm {
-    /// The algorithm of a key; nil for one that provisioning does not make.
-    init?(_ key: PublicKey) {
-        switch key.type {
-        case .rsa: self.init(rawValue: KeyAlgorithm.rsa(bits: key.bits).rawValue)
-        case .ec("P-256"): self = .p256
-        case .ec("P-384"): self = .p384
-        default: return nil
-        }
     }
 }

@@ -6,27 +6,31 @@ internal import KeySharing
 internal import OpenSSL
 internal import Synchronization
 
-/// What answers at the URLs in test certificates: the authorities' certificates, their revocation lists, and
-/// the status of single certificates (RFC 6960).
+/// The responder at the URLs in test certificates: it serves the authorities' certificates, their revocation lists, and
+/// the status of single certificates (OCSP, RFC 6960).
 ///
-/// It speaks for every PKI in the keychain. At the paths that earlier versions put into certificates, which two
-/// PKIs share where keychains were merged, are the later one's files. Answers are signed by the authority itself,
-/// whose key leaves the keychain for the signature only.
+/// It speaks for every PKI in the keychain. Two PKIs of merged keychains can share the paths that earlier versions put
+/// into certificates; the later PKI's files are served there. Answers are signed by the authority itself, whose key
+/// leaves the keychain for the signature only.
 package final class PKIResponder: Sendable {
     private let store: ProviderStore
     private let now: @Sendable () -> Date
-    private let books = Mutex<Books?>(nil)
+    private let deviceState: DeviceStateWatch
+    private let cache = Mutex<Records?>(nil)
 
-    /// - Parameter now: the moment that lists and statuses are of.
+    /// A responder for the PKIs in `store`.
+    ///
+    /// - Parameter now: the clock, for the dates of lists and statuses.
     package init(_ store: ProviderStore, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.now = now
+        deviceState = store.watchState()
     }
 
-    /// For how long a status is good, in seconds: a day.
+    /// How long a status is good, in seconds: a day.
     private static let statusLifetime: TimeInterval = 86_400
 
-    /// Answers a query. What is wrong with it, or with the keychain, is an answer too.
+    /// Answers a request. A malformed request and an unreadable keychain have answers of their own.
     package func answer(_ query: HTTPRequest) -> HTTPResponse {
         let responder = PKILocations.responderPath
         if query.path == responder, query.method == .post {
@@ -80,7 +84,7 @@ package final class PKIResponder: Sendable {
 // MARK: - Status
 
 extension PKIResponder {
-    /// A response in any case (RFC 6960 2.3 has one for each failure).
+    /// Answers a status request. RFC 6960 section 2.3 has a response for each failure.
     private func status(_ request: Result<OCSPRequest, any Error>) -> HTTPResponse {
         let body: [UInt8]?
         do {
@@ -99,12 +103,12 @@ extension PKIResponder {
         return HTTPResponse(contentType: "application/ocsp-response", body: body)
     }
 
-    /// The first certificate that an authority here has issued decides who answers; of other authorities'
-    /// certificates it knows nothing.
+    /// Makes the response of the authority that issued the first known certificate of the request; it reports certificates
+    /// of other issuers as unknown.
     private func response(to request: OCSPRequest) throws -> [UInt8] {
-        let books = try currentBooks()
+        let records = try currentRecords()
         let responsible = request.certificates.lazy.compactMap { identifier in
-            books.authorities.first { identifier.isIssued(by: $0) }
+            records.authorities.first { identifier.isIssued(by: $0) }
         }.first
         guard let responsible else { return try OCSPFailure.unauthorized.response() }
         let now = now()
@@ -112,54 +116,56 @@ extension PKIResponder {
             to: request, thisUpdate: now, nextUpdate: now.addingTimeInterval(Self.statusLifetime)
         ) { identifier in
             guard identifier.isIssued(by: responsible) else { return .unknown }
-            return try status(of: identifier.serialHex, issuedBy: responsible, books)
+            return try status(of: identifier.serialHex, issuedBy: responsible, records)
         }
     }
 
     private func status(
-        of serialNumber: String, issuedBy issuer: Certificate, _ books: Books
+        of serialNumber: String, issuedBy issuer: Certificate, _ records: Records
     ) throws -> CertificateStatus {
         let key = issuer.subjectKeyIdentifier ?? []
-        let records = books.register.filter { $0.serialNumber == serialNumber && $0.issuer == key.upperHex }
-        if let date = records.compactMap(\.revoked).first {
+        let registered = records.register.filter {
+            $0.serialNumber == serialNumber && $0.issuer == key.upperHex
+        }
+        if let date = registered.compactMap(\.revoked).first {
             return .revoked(date, reason: IssuanceRecord.reason)
         }
-        let isHeld = try books.labels[serialNumber, default: []].contains { label in
+        let isHeld = try records.labels[serialNumber, default: []].contains { label in
             try store.certificate(label).authorityKeyIdentifier == key
         }
-        let isAuthority = books.authorities.contains {
+        let isAuthority = records.authorities.contains {
             $0.serialHex == serialNumber && $0.authorityKeyIdentifier == key
         }
-        return isHeld || isAuthority || !records.isEmpty ? .good : .unknown
+        return isHeld || isAuthority || !registered.isEmpty ? .good : .unknown
     }
 
-    /// What the keychain says of certificates, as of a change count.
-    private struct Books: Sendable {
+    /// What the keychain tells of certificates, at one change count.
+    private struct Records: Sendable {
         let changeCount: Int64
         let authorities: [Certificate]
         let register: [IssuanceRecord]
-        /// Labels of the identities by serial number.
+        /// The labels of identities by serial number.
         let labels: [String: [String]]
     }
 
-    /// The books, read anew where the keychain has changed.
-    private func currentBooks() throws -> Books {
-        try store.requireOpen()
+    /// The records, read again where the keychain has changed.
+    private func currentRecords() throws -> Records {
+        try deviceState.requireOpen()
         let changeCount = try store.keychain.changeCount()
-        if let known = books.withLock({ $0 }), known.changeCount == changeCount { return known }
-        let read = Books(
+        if let known = cache.withLock({ $0 }), known.changeCount == changeCount { return known }
+        let read = Records(
             changeCount: changeCount, authorities: try store.authorityCertificates(),
             register: try store.register(),
             labels: Dictionary(grouping: try store.identities(), by: \.serialNumber).mapValues {
                 $0.map(\.label)
             })
-        books.withLock { $0 = read }
+        cache.withLock { $0 = read }
         return read
     }
 }
 
 extension OCSPRequest {
-    /// The request that a GET carries behind the responder's path: base64, percent-encoded (RFC 6960 A.1).
+    /// Reads the request that a GET carries after the responder's path: base64, percent-encoded (RFC 6960 appendix A.1).
     fileprivate init(pathComponent text: Substring) throws(CertificateError) {
         guard let base64 = String(text).removingPercentEncoding, let data = Data(base64Encoded: base64)
         else { throw CertificateError(.malformed, "the path holds no base64") }

@@ -3,17 +3,19 @@ package import KeyShareProvider
 internal import OpenSSL
 
 extension ProviderStore {
-    /// The test PKI that was made last, for issuing more; nil where none was.
+    /// Reads the test PKI that was made last; nil where the keychain has none.
     ///
-    /// - Throws: `KeychainError`, `CertificateError`.
+    /// - Throws: `KeychainError` where the keychain cannot be read; `CertificateError` where OpenSSL refuses an
+    ///   authority.
     package func authority() throws -> TestAuthority? { try authorities().last }
 
-    /// Every test PKI, in the order they were made.
+    /// Reads every test PKI, in the order in which they were made. A PKI of which an authority is missing is left out.
     ///
-    /// - Throws: `KeychainError`, `CertificateError`.
+    /// - Throws: `KeychainError` where the keychain cannot be read; `CertificateError` where OpenSSL refuses an
+    ///   authority.
     package func authorities() throws -> [TestAuthority] {
         var parts: [[TestAuthorityRole: CertificateIssuer]] = []
-        // Kept together, the root first.
+        // The authorities of a PKI are stored together, the root first.
         for attributes in try keychain.identityAttributes(accessGroup: App.authorityGroup) {
             guard
                 let role = TestAuthorityRole(
@@ -25,9 +27,9 @@ extension ProviderStore {
         return parts.compactMap(TestAuthority.init)
     }
 
-    /// An authority by the label of its certificate.
+    /// Opens an authority by the label of its certificate.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError`.
+    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError` where OpenSSL refuses it.
     func issuer(_ label: String) throws -> CertificateIssuer {
         let opened = try keychain.openIdentity(label: label, accessGroup: App.authorityGroup)
         return CertificateIssuer(
@@ -35,9 +37,9 @@ extension ProviderStore {
             privateKey: try PrivateKey(pkcs8: opened.privateKey))
     }
 
-    /// Keeps a test PKI's authorities.
+    /// Stores the authorities of a test PKI.
     ///
-    /// - Throws: `KeychainError`; `OpenSSLError` where a key cannot be written.
+    /// - Throws: `KeychainError` where they cannot be written; `OpenSSLError` where a key cannot be encoded.
     package func add(_ authority: TestAuthority) throws {
         let identities = try TestAuthorityRole.allCases.map { role in
             let issuer = authority[role]

@@ -5,29 +5,30 @@ package import Foundation
 internal import KeySharing
 package import OpenSSL
 
-/// One line of the authorities' register: a certificate that the keychain need not hold, and whether it was
-/// revoked.
+/// A record of the authorities' register: a certificate, which the keychain need not hold, and whether it was revoked.
 struct IssuanceRecord: Sendable, Hashable {
     /// The issuer's key identifier, upper-case hexadecimal.
     let issuer: String
-    /// As `Certificate.serialHex` has it.
+    /// The serial number in hexadecimal, as `Certificate.serialHex` has it.
     let serialNumber: String
-    /// When it was revoked; nil where it was not.
+    /// When the certificate was revoked; nil where it was not.
     var revoked: Date?
 
+    /// A record of any certificate.
     init(issuer: String, serialNumber: String, revoked: Date? = nil) {
         self.issuer = issuer
         self.serialNumber = serialNumber
         self.revoked = revoked
     }
 
+    /// The record of a certificate.
     init(_ certificate: Certificate, revoked: Date? = nil) {
         issuer = (certificate.authorityKeyIdentifier ?? []).upperHex
         serialNumber = certificate.serialHex
         self.revoked = revoked
     }
 
-    /// Reads what `text` wrote; nil for anything else.
+    /// Reads a line that `text` wrote; nil for any other.
     fileprivate init?(_ text: Substring) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
         guard (2...3).contains(fields.count) else { return nil }
@@ -36,24 +37,25 @@ struct IssuanceRecord: Sendable, Hashable {
         revoked = fields.count > 2 ? Double(fields[2]).map(Date.init(timeIntervalSince1970:)) : nil
     }
 
-    /// What names the certificate among all: issuer and serial number.
+    /// The issuer and serial number, which name one certificate (RFC 5280 section 4.1.2.2).
     fileprivate var certificateName: String { "\(issuer) \(serialNumber)" }
 
+    /// The line of the record in the keychain.
     fileprivate var text: String {
         certificateName + (revoked.map { " \(Int64($0.timeIntervalSince1970))" } ?? "")
     }
 
-    /// Why every certificate here was revoked: keyCompromise (RFC 5280 5.3.1).
+    /// The reason of every revocation: keyCompromise (RFC 5280 section 5.3.1).
     static let reason = 1
 }
 
 extension ProviderStore {
-    /// Puts certificates into the authorities' register.
+    /// Adds certificates to the authorities' register.
     ///
     /// - Parameters:
-    ///   - issued: certificates that the keychain does not hold.
-    ///   - revoked: certificates that are revoked from `date` on, held or not.
-    /// - Throws: `KeychainError`.
+    ///   - issued: certificates that were issued and that the keychain does not hold.
+    ///   - revoked: certificates that are revoked from `date` on, whether or not the keychain holds them.
+    /// - Throws: `KeychainError` where the register can be neither read nor written.
     package func register(
         issued: [Certificate] = [], revoked: [Certificate] = [], at date: Date
     ) throws(KeychainError) {
@@ -61,38 +63,38 @@ extension ProviderStore {
             toRegister: issued.map { IssuanceRecord($0) } + revoked.map { IssuanceRecord($0, revoked: date) })
     }
 
-    /// Puts lines into the register. A certificate has one line; once revoked it stays so, from the earliest
-    /// date that anybody gave, whatever the order in which keychains come together.
+    /// Adds records to the register. A certificate has one record. Once revoked, it stays revoked, from the earliest of
+    /// all dates: the order in which keychains are merged does not matter.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` where the register can be neither read nor written.
     func add(toRegister records: [IssuanceRecord]) throws(KeychainError) {
         let present = try register()
-        var lines: [IssuanceRecord] = []
-        var places: [String: Int] = [:]
+        var merged: [IssuanceRecord] = []
+        var indices: [String: Int] = [:]
         for record in present + records {
-            if let place = places[record.certificateName] {
-                lines[place].revoked = [lines[place].revoked, record.revoked].compactMap(\.self).min()
+            if let index = indices[record.certificateName] {
+                merged[index].revoked = [merged[index].revoked, record.revoked].compactMap(\.self).min()
             } else {
-                places[record.certificateName] = lines.count
-                lines.append(record)
+                indices[record.certificateName] = merged.count
+                merged.append(record)
             }
         }
-        // An item of the keychain holds a mebibyte; the oldest lines go first, but for those of the revoked.
-        var surplus = lines.count - Self.mostLines
-        lines.removeAll { line in
-            guard surplus > 0, line.revoked == nil else { return false }
+        // An item of the keychain holds a mebibyte. The oldest records go first, and revoked certificates stay.
+        var surplus = merged.count - Self.mostRecords
+        merged.removeAll { record in
+            guard surplus > 0, record.revoked == nil else { return false }
             surplus -= 1
             return true
         }
-        guard lines != present else { return }
+        guard merged != present else { return }
         try keychain.setPassword(
-            SecretBytes(utf8: lines.map(\.text).joined(separator: "\n")), service: Self.registerName,
+            SecretBytes(utf8: merged.map(\.text).joined(separator: "\n")), service: Self.registerName,
             account: Self.registerName, accessGroup: App.authorityGroup)
     }
 
-    /// The authorities' register, in the order it was written.
+    /// Reads the authorities' register, in the order in which records were added.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError` where the register cannot be read.
     func register() throws(KeychainError) -> [IssuanceRecord] {
         let list = try keychain.password(
             service: Self.registerName, account: Self.registerName, accessGroup: App.authorityGroup)
@@ -100,10 +102,10 @@ extension ProviderStore {
         return (text ?? "").split(separator: "\n").compactMap(IssuanceRecord.init)
     }
 
-    /// A revocation list of each authority there ever was, good for thirty days from `date`; none where there
-    /// is no PKI.
+    /// Makes a revocation list of each authority that was ever made, good for thirty days from `date`; empty where the
+    /// keychain has no PKI.
     ///
-    /// - Throws: `KeychainError`, `CertificateError`.
+    /// - Throws: `KeychainError` where authorities or register cannot be read; `CertificateError` where OpenSSL refuses.
     package func revocationLists(at date: Date) throws -> [CertificateRevocationList] {
         let records = try register()
         return try authorities().flatMap {
@@ -113,6 +115,6 @@ extension ProviderStore {
 
     private static let registerName = "KeyShareRegister"
 
-    /// How many lines there are at most, unless more are of revoked certificates.
-    static let mostLines = 10_000
+    /// The greatest number of records, unless more certificates are revoked.
+    static let mostRecords = 10_000
 }

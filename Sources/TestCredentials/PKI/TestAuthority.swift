@@ -2,7 +2,7 @@ internal import KeySharing
 package import Foundation
 package import OpenSSL
 
-/// A certificate authority of the test PKI, by what it does.
+/// The role of a certificate authority in the test PKI.
 package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     case root
     /// Issues signature and encryption certificates.
@@ -12,7 +12,7 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     /// Issues device certificates.
     case device
 
-    /// The name of the authority in the PKI of a number.
+    /// The common name of the authority in the PKI of a number.
     func commonName(_ number: Int) -> String {
         switch self {
         case .root: "Test Root CA \(number)"
@@ -23,17 +23,17 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     }
 }
 
-/// A root with three issuing authorities below it, as identities are issued from.
+/// A test PKI: a root and three authorities below it, which issue certificates.
 package struct TestAuthority: Sendable {
     private let root: CertificateIssuer
     private let issuing: [TestAuthorityRole: CertificateIssuer]
-    /// The number that the names of its authorities end in, from 1.
+    /// The number at the end of the authorities' names, from 1.
     let number: Int
 
     /// The authority of a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
 
-    /// Takes them over; nil where one is missing.
+    /// A PKI of authorities that were made before; nil where a role is missing.
     package init?(_ issuers: [TestAuthorityRole: CertificateIssuer]) {
         guard let root = issuers[.root], issuers.count == TestAuthorityRole.allCases.count else { return nil }
         self.root = root
@@ -44,8 +44,11 @@ package struct TestAuthority: Sendable {
     /// Makes new authorities with new keys.
     ///
     /// - Parameters:
-    ///   - validity: what the identities below will need; the authorities outlast it on both sides.
-    ///   - number: tells its names from those of other PKIs in the same keychain.
+    ///   - validity: the period of the certificates to be issued. The authorities are valid from five years before it to
+    ///     twenty years after it.
+    ///   - locations: where the authorities' certificates say that the PKI answers.
+    ///   - number: distinguishes the names from those of other PKIs in one keychain.
+    ///   - source: where keys, serial numbers and signatures come from.
     /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
     package init(
         algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example, number: Int = 1,
@@ -82,24 +85,26 @@ package struct TestAuthority: Sendable {
         self.number = number
     }
 
-    /// Every authority, the root first.
+    /// The authorities with their roles, the root first.
     package var issuers: [(role: TestAuthorityRole, issuer: CertificateIssuer)] {
         TestAuthorityRole.allCases.map { ($0, self[$0]) }
     }
 
-    /// Where a file of its is.
+    /// The path of `file` in the repository of this PKI.
     func path(of file: PKIFile) -> String { file.path(self[file.role].certificate) }
 
-    /// Whether every authority is valid over the whole range, so that chains below it can be.
+    /// Whether every authority is valid over the whole period, so that chains are.
     package func covers(_ validity: Range<Date>) -> Bool {
         issuers.map(\.issuer.certificate).allSatisfy {
             $0.notBefore <= validity.lowerBound && $0.notAfter >= validity.upperBound
         }
     }
 
-    /// One revocation list of each authority, good for thirty days, with what it has revoked.
+    /// Makes the revocation list of each authority, which is good for thirty days.
     ///
-    /// - Parameter revoked: lines of the register, of any authorities.
+    /// - Parameters:
+    ///   - revoked: records of the register, of any authorities; those that are not revoked are left out.
+    ///   - date: the moment of issuing.
     /// - Throws: `CertificateError` where OpenSSL refuses.
     func revocationLists(
         revoked: [IssuanceRecord], at date: Date, from source: RandomSource
@@ -111,7 +116,11 @@ package struct TestAuthority: Sendable {
         return lists
     }
 
-    /// The revocation list of one authority, as the others.
+    /// Makes the revocation list of one authority, which is good for thirty days.
+    ///
+    /// - Parameters:
+    ///   - revoked: records of the register, of any authorities; those that are not revoked are left out.
+    ///   - date: the moment of issuing.
     ///
     /// - Throws: `CertificateError` where OpenSSL refuses.
     func revocationList(
@@ -122,8 +131,7 @@ package struct TestAuthority: Sendable {
         let entries = revoked.compactMap { record in
             record.issuer == identifier ? CertificateRevocationList.Entry(record) : nil
         }
-        // Lists with different contents have different numbers, and later ones greater numbers (RFC 5280
-        // 5.2.3).
+        // A later list has a greater number (RFC 5280 section 5.2.3).
         let seconds = UInt64(clamping: Int64(date.timeIntervalSince1970))
         let number = stride(from: 32, through: 0, by: -8).map { UInt8(truncatingIfNeeded: seconds >> $0) }
         return try issuer.revocationList(
@@ -133,7 +141,8 @@ package struct TestAuthority: Sendable {
 }
 
 extension CertificateRevocationList.Entry {
-    /// Nil for a certificate that was not revoked, and for a negative serial number, which no list can hold.
+    /// The entry of a record; nil for a certificate that was not revoked, and for a negative serial number, which no list
+    /// can hold.
     fileprivate init?(_ record: IssuanceRecord) {
         guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
         self.init(
@@ -142,7 +151,8 @@ extension CertificateRevocationList.Entry {
 }
 
 extension CertificateTemplate {
-    /// Says where the issuer's certificate, revocation list and responder would be.
+    /// Names the URLs of the issuer's certificate, of its revocation list and of the responder (RFC 5280 sections
+    /// 4.2.1.13 and 4.2.2.1).
     mutating func point(at role: TestAuthorityRole, _ issuer: Certificate, in locations: PKILocations) {
         revocationListURLs = [locations.repository + PKIFile.revocationList(role).path(issuer)]
         issuerURLs = [locations.repository + PKIFile.certificate(role).path(issuer)]
@@ -150,27 +160,13 @@ extension CertificateTemplate {
     }
 }
 
-/// Serial numbers of test certificates.
+/// The serial numbers of test certificates.
 enum SerialNumber {
-    /// Sixteen octets, positive and without a leading zero (RFC 5280 4.1.2.2).
+    /// Draws sixteen octets, positive and without a leading zero (RFC 5280 section 4.1.2.2).
     ///
-    /// They are what tells an interrupted run which identities were made.
+    /// A run that is continued after an interruption knows by serial numbers which identities were made.
     static func random(using random: inout some RandomNumberGenerator) -> [UInt8] {
         [UInt8.random(in: 1...127, using: &random)]
             + (1..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
-    }
-}
-
-extension Calendar {
-    /// The Gregorian calendar in UTC.
-    static var utc: Calendar {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = .gmt
-        return calendar
-    }
-
-    /// The same day and time, years earlier or later.
-    func adding(years: Int, to date: Date) -> Date {
-        self.date(byAdding: .year, value: years, to: date) ?? date
     }
 }

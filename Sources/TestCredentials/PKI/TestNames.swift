@@ -2,10 +2,12 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// The names and object identifiers of test certificates; all marked as test material, none a real
-/// authority's.
+/// The names and object identifiers of test certificates. Each name says that it is test material, and no authority has
+/// it.
 enum TestNames {
-    /// `C=US, O=Test U.S. Government, OU=Test DoD, OU=Test PKI`, then the common name.
+    /// Makes the subject `C=US, O=Test U.S. Government, OU=Test DoD, OU=Test PKI`, followed by the common name.
+    ///
+    /// - Throws: `CertificateError` for a common name that cannot be encoded.
     static func subject(_ commonName: String) throws(CertificateError) -> DistinguishedName {
         try DistinguishedName([
             .init("2.5.4.6", "US"), .init("2.5.4.10", "Test U.S. Government"), .init("2.5.4.11", "Test DoD"),
@@ -13,10 +15,10 @@ enum TestNames {
         ])
     }
 
-    /// Any policy (RFC 5280 4.2.1.4): what the issuing authorities are good for.
+    /// The policy of the issuing authorities, which stands for any (anyPolicy, RFC 5280 section 4.2.1.4).
     static let anyPolicy = "2.5.29.32.0"
 
-    /// Extended key usages by the names that profiles use.
+    /// The extended key usages by the names that profiles use (RFC 5280 section 4.2.1.12, RFC 4556, Microsoft).
     static let purposes = [
         "clientAuthentication": ExtendedKeyUsage.clientAuthentication,
         "emailProtection": ExtendedKeyUsage.emailProtection,
@@ -26,27 +28,29 @@ enum TestNames {
     ]
 }
 
-/// Where certificates say that the PKI's files and its responder are.
+/// The addresses of the PKI's files and of its responder, as certificates name them.
 package struct PKILocations: Sendable, Hashable {
-    /// The start of URLs to certificates and revocation lists, without a slash at the end.
+    /// The beginning of URLs of certificates and revocation lists, without a slash at the end.
     let repository: String
+    /// The URL of the OCSP responder.
     let responder: String
 
-    /// Under names that are reserved for examples (RFC 2606): nothing answers there.
+    /// Addresses under names that are reserved for examples (RFC 2606), where nothing answers.
     package static let example = PKILocations(
         repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
 
+    /// Any addresses.
     init(repository: String, responder: String) {
         self.repository = repository
         self.responder = responder
     }
 
-    /// Below one address, such as `http://127.0.0.1:8080`.
+    /// Addresses below one base, such as `http://127.0.0.1:8080`.
     package init(base: String) {
         self.init(repository: base, responder: base + Self.responderPath)
     }
 
-    /// The locations whose responder has a URL; nil where it is none of those that provisioning writes.
+    /// The addresses whose responder has the URL `responder`; nil for a URL that provisioning does not write.
     init?(responder: String) {
         if responder == Self.example.responder {
             self = .example
@@ -57,34 +61,37 @@ package struct PKILocations: Sendable, Hashable {
         }
     }
 
-    /// Where the responder is below a base.
+    /// The path of the responder below a base.
     static let responderPath = "/ocsp"
 }
 
-/// A file of a PKI's repository.
+/// A file in the repository of a PKI.
 enum PKIFile: Sendable, Hashable, CaseIterable {
     case certificate(TestAuthorityRole)
     case revocationList(TestAuthorityRole)
 
+    /// The files of every authority.
     static var allCases: [PKIFile] {
         TestAuthorityRole.allCases.flatMap { [.certificate($0), .revocationList($0)] }
     }
 
-    /// The authority that it is of.
+    /// The authority that the file belongs to.
     var role: TestAuthorityRole {
         switch self {
         case .certificate(let role), .revocationList(let role): role
         }
     }
 
-    /// Its place below the repository's address: the authority's name, and the start of its key's identifier.
-    /// The PKIs of two keychains have the same names, and may come into one.
+    /// The path of the file in the repository: the authority's name and the start of its key identifier, because two PKIs
+    /// with equal names can come into one keychain.
     func path(_ authority: Certificate) -> String {
         let key = Array((authority.subjectKeyIdentifier ?? []).prefix(4)).upperHex
         return path(named: authority.subject.commonName ?? "", "-" + key)
     }
 
-    /// The place that certificates of earlier versions name, for the PKI of a number.
+    /// The path of the file in certificates of earlier versions, which had no key identifier.
+    ///
+    /// - Parameter number: the number of the PKI.
     func earlierPath(_ number: Int) -> String { path(named: role.commonName(number), "") }
 
     private func path(named name: String, _ suffix: String) -> String {

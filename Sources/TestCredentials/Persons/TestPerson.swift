@@ -3,15 +3,17 @@ internal import Diagnostics
 internal import Foundation
 package import OpenSSL
 
-/// The person that test credentials are made out to; nobody real.
+/// An invented person that test credentials are made out to.
 package struct TestPerson: Sendable, Hashable {
+    /// The family name.
     package let lastName: String
+    /// The first given name.
     package let firstName: String
-    /// Empty for a person without one.
+    /// The middle name; empty for a person without one.
     package let middleName: String
     /// The electronic data interchange personal identifier: ten digits.
     package private(set) var edipi: String
-    /// The address to use in place of one made of the names.
+    /// The e-mail address; nil for one that is made of the names.
     package var givenEmailAddress: String?
     /// The FASC-N's agency code, four digits.
     package var agency = "9700"
@@ -19,21 +21,21 @@ package struct TestPerson: Sendable, Hashable {
     package var category = "1"
     /// The FASC-N's organisation, four digits.
     package var organization = "9700"
-    /// How the person belongs to it, one digit: 2 is a civil servant.
+    /// The FASC-N's association of the person with the organisation, one digit: 2 is a civil servant.
     package var association = "2"
 
-    /// The Windows account to name in place of one made of the identifier.
+    /// The Windows account; nil for one that is made of the EDIPI.
     package var givenSecurityIdentifier: SecurityIdentifier?
 
-    /// The person's account in a domain that nobody has: the one of Microsoft's own examples.
+    /// The Windows account: the given one, or one in the domain of Microsoft's examples, which no network has.
     var securityIdentifier: SecurityIdentifier? {
-        // Below 1,000 are the accounts that every domain has.
+        // The numbers below 1,000 are those of accounts that every domain has.
         let number = 1_000 + (UInt64(edipi) ?? 0) % 4_000_000_000
         return givenSecurityIdentifier
             ?? SecurityIdentifier("S-1-5-21-1004336348-1177238915-682003330-\(number)")
     }
 
-    /// The FASC-N's fields about the person, which PIV principal names are made of too.
+    /// The FASC-N's fields about the person, of which PIV user principal names are made too.
     var cardHolder: [String] { [edipi, category, organization, association] }
 
     /// `LAST.FIRST.MIDDLE.EDIPI`, the common name of every certificate of the person.
@@ -42,8 +44,8 @@ package struct TestPerson: Sendable, Hashable {
             .map { $0.uppercased() }.joined(separator: ".")
     }
 
-    /// An address under a name that is reserved for examples (RFC 2606), with the identifier in it, because
-    /// two persons may have the same name.
+    /// The e-mail address: the given one, or one under a domain that is reserved for examples (RFC 2606). The last digits
+    /// of the EDIPI are in it, because two persons may share a name.
     package var emailAddress: String {
         if let givenEmailAddress { return givenEmailAddress }
         let name = [firstName, lastName].map { part in
@@ -54,19 +56,19 @@ package struct TestPerson: Sendable, Hashable {
         return (name + [String(edipi.suffix(4))]).joined(separator: ".") + "@mail.example"
     }
 
-    /// Any script's letters as small ones of ASCII, by ICU's tables.
+    /// The transform of ICU from letters of any script to lower-case letters of ASCII.
     private static let asciiLetters = StringTransform("Any-Latin; Latin-ASCII; Lower")
 
-    /// A person of a given name: `LAST.FIRST[.MIDDLE][.EDIPI]` or `First [Middle] Last`.
+    /// Reads a name in one of two forms: `LAST.FIRST[.MIDDLE][.EDIPI]` or `First [Middle] Last`.
     ///
-    /// Nil where the text has no two names in it, what stands in the identifier's place is not ten digits, or
-    /// there is a character that is not to be seen.
+    /// Nil where the text does not have two or three names, where digits at its end are not ten, and where it has an
+    /// invisible character. An EDIPI that the name leaves out is drawn from `random`.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
         guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // With blanks in it, a name is of the dotted form only if an identifier says so: J. Edgar Hoover.
+        // A name with blanks has the dotted form only if an EDIPI ends it: “J. Edgar Hoover” does not.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {
@@ -77,7 +79,7 @@ package struct TestPerson: Sendable, Hashable {
             }
         } else {
             parts = name.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
-            // A dot inside would part the name anew where a common name is read.
+            // A dot inside a name would divide it once more when a common name is read.
             guard !parts.contains(where: { $0.isEmpty || $0.contains(".") }) else { return nil }
             if let last = parts.popLast() { parts.insert(last, at: 0) }
         }
@@ -88,14 +90,14 @@ package struct TestPerson: Sendable, Hashable {
         self.edipi = edipi
     }
 
-    /// The same person under another identifier.
+    /// A copy of the person with another EDIPI.
     func with(edipi: String) -> TestPerson {
         var person = self
         person.edipi = edipi
         return person
     }
 
-    /// A person of random names.
+    /// Draws a person: names, EDIPI and nothing else.
     package init(using random: inout some RandomNumberGenerator) {
         lastName = Self.lastNames.randomElement(using: &random) ?? "Doe"
         firstName = Self.firstNames.randomElement(using: &random) ?? "Jane"
@@ -103,7 +105,7 @@ package struct TestPerson: Sendable, Hashable {
         edipi = Self.randomIdentifier(using: &random)
     }
 
-    /// Identifiers of persons do not start with a zero.
+    /// Draws an EDIPI; those of persons do not start with a zero.
     private static func randomIdentifier(using random: inout some RandomNumberGenerator) -> String {
         String(UInt64.random(in: 1_000_000_000...9_999_999_999, using: &random))
     }
@@ -116,4 +118,29 @@ package struct TestPerson: Sendable, Hashable {
         "Alex", "Blake", "Casey", "Dana", "Ellis", "Frances", "Gale", "Harper", "Indra", "Jordan", "Kelly",
         "Lee", "Morgan", "Nico", "Ollie", "Parker", "Quinn", "Robin", "Sasha", "Terry",
     ]
+}
+
+extension TestPerson {
+    /// Reads the person from a certificate: names from the common name, the rest from alternative names and extensions;
+    /// nil where the common name is not a person's.
+    init?(of certificate: Certificate) {
+        var unused = RandomSource.system.generator()
+        guard let name = certificate.subject.commonName,
+            CommonName(name).edipi != nil,
+            let person = TestPerson(name: name, using: &unused)
+        else { return nil }
+        self = person
+        for name in certificate.subjectAlternativeNames {
+            switch name {
+            case .rfc822Name(let address) where address != emailAddress: givenEmailAddress = address
+            case .otherName(GeneralName.fascnType, .octetString(let octets)):
+                guard let fields = FASCN(octets: octets)?.fields else { continue }
+                (agency, category, organization, association) = (fields[0], fields[6], fields[7], fields[8])
+            default: continue
+            }
+        }
+        let account = certificate.extensions.first { $0.oid == SecurityIdentifier.extensionType }
+            .flatMap { SecurityIdentifier(extensionValue: $0.value) }
+        if account != securityIdentifier { givenSecurityIdentifier = account }
+    }
 }

@@ -1,24 +1,27 @@
 internal import Foundation
 
-/// A stretch of calendar time, such as three years; negative ones lead back.
+/// A span of calendar time, such as three years; a negative span leads into the past.
 package struct CalendarSpan: Sendable, Hashable {
-    /// What it is counted in.
+    /// The unit of a span.
     package enum Unit: String, Sendable, CaseIterable {
         case day, week, month, year
     }
 
+    /// How many units the span has.
     package let count: Int
+    /// The unit of the span.
     package let unit: Unit
 
-    /// How far one generation of credentials usually is from the next.
+    /// The usual time between two generations of credentials.
     package static let generation = CalendarSpan(3, .year)
 
+    /// A span of `count` units.
     package init(_ count: Int, _ unit: Unit) {
         self.count = count
         self.unit = unit
     }
 
-    /// The moment that is so many of these after `date`, in UTC.
+    /// The moment that is so many spans after `date`, by the calendar in UTC.
     func added(to date: Date, times: Int = 1) -> Date {
         let component: Calendar.Component =
             switch unit {
@@ -30,7 +33,7 @@ package struct CalendarSpan: Sendable, Hashable {
         return Calendar.utc.date(byAdding: component, value: count * times, to: date) ?? date
     }
 
-    /// About how many days it has, never fewer than it really has.
+    /// The greatest number of days that the span can have.
     var longestDays: Int {
         switch unit {
         case .day: count
@@ -53,9 +56,4 @@ extension CalendarSpan: CustomStringConvertible {
         else { return nil }
         self.init(count, unit)
     }
-}
-
-extension Date {
-    /// The last whole second, which is all that certificates hold.
-    var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
 }

@@ -2,82 +2,91 @@ package import Foundation
 package import KeySharing
 internal import OpenSSL
 
-/// What the certificates of a kind of credential hold: one of the data files in `Profiles`.
+/// What the certificates of one kind of credential hold: a file of `Data/Profiles`.
 ///
-/// A series is the same kind of credential through the years, each of its profiles from a date on.
+/// A series is one kind of credential through the years; each of its profiles is in use from a date on.
 package struct CredentialProfile: Sendable, Decodable {
+    /// The name, which is also the file's.
     package let name: String
-    /// One sentence about it.
+    /// One sentence about the kind of credential.
     package let summary: String
-    /// The series it belongs to; nil for a profile that stands alone.
+    /// The series that the profile belongs to; nil for a profile that stands alone.
     package let series: String?
-    /// From when on its series uses it, `yyyy-mm-dd`.
+    /// The first day on which the series uses the profile, `yyyy-mm-dd`.
     private let since: String?
     /// For how many years a certificate is valid.
     let years: Int
+    /// The name of the key algorithm.
     private let key: String
     /// The types that are made unless others are asked for, in order.
     package let types: [CredentialType]
     private let certificates: [String: CertificateProfile]
 
-    /// The key that is made unless another is asked for.
+    /// The algorithm of keys unless another one is asked for.
     var algorithm: KeyAlgorithm { KeyAlgorithm(rawValue: key) ?? .rsa(bits: 2048) }
 
     /// What a certificate of a type holds; nil where the profile has no such type.
     func certificate(_ type: CredentialType) -> CertificateProfile? { certificates[type.rawValue] }
 
-    /// Whether it has certificates of a type.
+    /// Whether the profile has certificates of a type.
     package func has(_ type: CredentialType) -> Bool { certificate(type) != nil }
 }
 
 /// What a certificate of one type holds.
 struct CertificateProfile: Sendable, Decodable {
-    /// Whose key it is.
+    /// Who holds the key.
     enum Subject: String, Decodable {
         case person, device
     }
 
-    /// One of the subject's other names.
+    /// A kind of subject alternative name.
     enum Name: String, Decodable {
         case email
-        /// The principal name of the person's identifier.
+        /// The user principal name that is made of the person's EDIPI.
         case upn
-        /// The principal name of identifier, category, organisation and association, as on PIV certificates.
+        /// The user principal name that is made of EDIPI, category, organisation and association, as on PIV certificates.
         case cardholderUPN = "cardholder-upn"
         case fascn, uuid, dns
-        /// The Windows account, in an extension of its own.
+        /// The Windows account, which stands in an extension of its own.
         case sid
     }
 
-    /// An extension that has no field of its own.
+    /// An extension that profiles give as DER.
     struct Extension: Decodable {
         let oid: String
         let critical: Bool
-        /// The contents, hexadecimal DER.
+        /// The value, DER in hexadecimal.
         let value: String
     }
 
+    /// The authority that issues the certificate.
     let issuer: TestAuthorityRole
+    /// Who holds the key.
     let subject: Subject
+    /// The names of key usages, for RSA keys, and for elliptic curves unless `keyUsageOfCurves` is there.
     private let keyUsage: [String]
     private let keyUsageOfCurves: [String]?
-    /// Names of `TestNames.Purpose`, or dotted.
+    /// The extended key usages: keys of `TestNames.purposes`, or dotted identifiers.
     private let extendedKeyUsage: [String]
-    /// Dotted policies by the name of their arc.
+    /// The dotted identifiers of policies by the name of their arc.
     let policies: [String: [String]]
+    /// The subject alternative names, in order.
     let names: [Name]
     private let extensions: [Extension]?
 
+    /// The key usage of a certificate with a key of `algorithm`.
     func keyUsage(_ algorithm: KeyAlgorithm) -> KeyUsage {
         let names = algorithm.isEllipticCurve ? keyUsageOfCurves ?? keyUsage : keyUsage
         return KeyUsage(names.compactMap { name in KeyUsage.bits.first { $0.names == [name] } })
     }
 
-    /// Whether a principal name says whose account it is.
+    /// Whether the certificate has a user principal name.
     var namesPrincipal: Bool { names.contains { $0 == .upn || $0 == .cardholderUPN } }
 
+    /// The extended key usages as dotted identifiers.
     var purposes: [String] { extendedKeyUsage.map { TestNames.purposes[$0] ?? $0 } }
 
+    /// The extensions that the profile gives as DER.
     var otherExtensions: [CertificateExtension] {
         (extensions ?? []).map {
             CertificateExtension(oid: $0.oid, isCritical: $0.critical, value: $0.value.hexOctets)
@@ -86,13 +95,21 @@ struct CertificateProfile: Sendable, Decodable {
 }
 
 extension CredentialProfile {
-    /// Every profile; a test holds their number against the files.
-    package static let all: [CredentialProfile] = [
-        PackageResources.dod_2018_json, PackageResources.dod_2021_json, PackageResources.dod_2024_json,
-        PackageResources.derived_piv_json, PackageResources.piv_i_json, PackageResources.device_json,
-    ].compactMap { try? JSONDecoder().decode(CredentialProfile.self, from: Data($0)) }
+    /// Every profile, those of a series by date.
+    package static let all: [CredentialProfile] = files.map { name, text in
+        BuiltInData.read("\(name).json") {
+            try JSONDecoder().decode(CredentialProfile.self, from: Data(text))
+        }
+    }
 
-    /// What `--profile` takes: every profile and every series.
+    /// The files of `Data/Profiles`; the compiler gives each a constant, which nothing can list.
+    private static let files: [(name: String, text: [UInt8])] = [
+        ("dod-2018", PackageResources.dod_2018_json), ("dod-2021", PackageResources.dod_2021_json),
+        ("dod-2024", PackageResources.dod_2024_json), ("derived-piv", PackageResources.derived_piv_json),
+        ("piv-i", PackageResources.piv_i_json), ("device", PackageResources.device_json),
+    ]
+
+    /// The names by which users ask for a profile: those of every profile and of every series.
     package static let names: [String] = {
         var names: [String] = []
         for name in all.flatMap({ ($0.series.map { [$0] } ?? []) + [$0.name] }) where !names.contains(name) {
@@ -101,7 +118,8 @@ extension CredentialProfile {
         return names
     }()
 
-    /// The profile of a name; of a series the one in use at a date, or the oldest there is.
+    /// Finds the profile of a name. For the name of a series it is the profile in use at `date`, or the oldest one for an
+    /// earlier date; nil for an unknown name.
     package static func named(_ name: String, at date: Date) -> CredentialProfile? {
         if let profile = all.first(where: { $0.name == name }) { return profile }
         let series = all.filter { $0.series == name }
@@ -112,15 +130,6 @@ extension CredentialProfile {
 
 extension KeyUsage {
     fileprivate static let bits = (0..<9).map { KeyUsage(rawValue: 1 << $0) }
-}
-
-extension String {
-    /// The octets that pairs of hexadecimal digits stand for.
-    var hexOctets: [UInt8] {
-        stride(from: 0, to: utf8.count - 1, by: 2).compactMap { offset in
-            UInt8(dropFirst(offset).prefix(2), radix: 16)
-        }
-    }
 }
 
 /// Which policies certificates claim.

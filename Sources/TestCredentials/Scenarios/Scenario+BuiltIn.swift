@@ -1,21 +1,20 @@
 extension Scenario {
-    /// The scenarios that come with the provider; a test holds their number against the files.
-    package static let builtIn: [Scenario] = texts.compactMap { name, text in
-        try? Scenario(yaml: text, name: name, source: name)
+    /// The scenarios that come with the package, in the order in which they are listed.
+    package static let builtIn: [Scenario] = texts.map { name, text in
+        BuiltInData.read("\(name).yaml") { try Scenario(yaml: text, name: name, source: "\(name).yaml") }
     }
 
-    /// The built-in scenario of a name.
+    /// Finds a built-in scenario.
     ///
-    /// - Throws: `noSuchScenario`.
+    /// - Throws: `ProvisioningError`: `.noSuchScenario`, with the nearest name as its remedy.
     package static func named(_ name: String) throws(ProvisioningError) -> Scenario {
         if let scenario = builtIn.first(where: { $0.name == name }) { return scenario }
-        let near = NearMatch.of(name, among: builtIn.map(\.name))
         throw ProvisioningError(
             .noSuchScenario, "there is no scenario and no file \u{201C}\(name)\u{201D}",
-            hint: (near.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
-                + "keyshare-provider provision --list-scenarios lists them")
+            remedy: NearMatch.of(name, among: builtIn.map(\.name)).map { .nearestName($0) })
     }
 
+    /// The files of `Data/Scenarios`; the compiler gives each a constant, which nothing can list.
     private static let texts: [(name: String, text: [UInt8])] = [
         ("fresh-user", PackageResources.fresh_user_yaml),
         ("three-renewals", PackageResources.three_renewals_yaml),

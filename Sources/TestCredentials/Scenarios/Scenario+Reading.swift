@@ -7,18 +7,18 @@ extension Scenario {
     /// Reads a scenario from a YAML text.
     ///
     /// - Parameters:
-    ///   - name: what the scenario is called.
-    ///   - source: the file's name, for errors.
-    /// - Throws: `malformedScenario` with file, line, column and what was expected.
+    ///   - name: the name of the scenario.
+    ///   - source: the name of the file, for errors.
+    /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and what was expected.
     package init(yaml bytes: [UInt8], name: String, source: String) throws(ProvisioningError) {
-        do throws(ScenarioProblem) {
-            try self.init(try MarkedValue(text: bytes, of: "a scenario"), name: name)
+        do throws(ProvisioningError) {
+            try self.init(try YAMLNode(text: bytes, of: "a scenario"), name: name)
         } catch {
-            throw error.error(.malformedScenario, in: source)
+            throw error.located(in: source, as: .malformedScenario)
         }
     }
 
-    private init(_ value: MarkedValue, name: String) throws(ScenarioProblem) {
+    private init(_ value: YAMLNode, name: String) throws(ProvisioningError) {
         let fields = try value.fields(
             of: "a scenario", among: ["description", "persons", "encoder", "service", "outcome"])
         self.name = name
@@ -37,49 +37,49 @@ extension Scenario {
 }
 
 extension Scenario.Persons {
-    init(_ value: MarkedValue) throws(ScenarioProblem) {
+    init(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(
             of: "a person", among: PersonDescription.keys + ["count", "credentials"])
         count = try fields.number("count", 1...1_000_000) ?? 1
         for key in ["name", "edipi", "email"] where count > 1 {
             guard let value = fields[key] else { continue }
-            throw ScenarioProblem(value.mark, "\(key) is one person's; expected none beside count")
+            throw ProvisioningError(value.position, "\(key) is one person's; expected none beside count")
         }
         description = try PersonDescription(fields)
-        var credentials: [Scenario.Credentials] = []
-        var faults: [Scenario.Fault] = []
+        var credentials: [CredentialSet] = []
+        var defects: [Scenario.Defect] = []
         for value in try fields.required("credentials").list("a list of credentials") {
             if value.hasFault {
-                faults.append(try Scenario.Fault(value))
+                defects.append(try Scenario.Defect(value))
             } else {
-                credentials.append(try Scenario.Credentials(value))
+                credentials.append(try CredentialSet(value))
             }
         }
         self.credentials = credentials
-        self.faults = faults
+        self.defects = defects
     }
 }
 
-extension Scenario.Fault {
-    init(_ value: MarkedValue) throws(ScenarioProblem) {
+extension Scenario.Defect {
+    init(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(of: "a fault", among: ["fault", "key"])
         let name = try fields.required("fault")
-        let known = Specimen.certificateFaults
-        if case .text(let text) = name.content, Specimen.fault(named: text) != nil,
+        let known = CertificateDefects.all
+        if case .text(let text) = name.content, TestVector.defective(named: text) != nil,
             !known.contains(where: { $0.name == text })
         {
-            throw ScenarioProblem(
-                name.mark, "\u{201C}\(text)\u{201D} is a fault of files, which a keychain cannot hold",
-                hint: "keyshare-provider provision --fault \(text) -o FILE makes it")
+            throw ProvisioningError(
+                name.position, "\u{201C}\(text)\u{201D} is a fault of files, which a keychain cannot hold",
+                remedy: .fileOfTestVector(text))
         }
-        specimen = try name.choice("a fault", among: known.map(\.name)) { text in
+        vector = try name.choice("a fault", among: known.map(\.name)) { text in
             known.first { $0.name == text }
         }
-        algorithm = try fields.read("key", Scenario.Credentials.algorithm) ?? .rsa(bits: 2048)
+        algorithm = try fields.read("key", CredentialSet.algorithm) ?? .rsa(bits: 2048)
     }
 }
 
-extension MarkedValue {
+extension YAMLNode {
     fileprivate var hasFault: Bool {
         guard case .mapping(let entries) = content else { return false }
         return entries.contains { if case .text("fault") = $0.key.content { true } else { false } }

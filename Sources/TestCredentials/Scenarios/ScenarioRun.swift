@@ -1,184 +1,149 @@
 internal import CertificateReading
-package import KeyShareProvider
-internal import SecretMemory
-internal import DeviceSimulation
 package import Foundation
+package import KeyShareProvider
 internal import KeySharing
 internal import OpenSSL
+internal import SecretMemory
 
-/// A scenario to be made: its requests, with where their numbers come from.
+/// A scenario with the moment that it counts from and with the randomness for its credentials.
 package struct ScenarioRun: Sendable {
-    let sources: ProvisioningSources
-    let persons: [Scenario.Persons]
-    /// One for each entry of `persons`.
-    let requests: [ProvisioningRequest]
+    /// What is made for one entry of the scenario's persons.
+    struct Entry: Sendable {
+        /// The persons and their credentials, without the defective ones.
+        var request: ProvisioningRequest
+        /// The credentials that each person gets.
+        var specs: [CredentialSpec] = []
+        /// The defective credentials that each person gets.
+        let defects: [Scenario.Defect]
+        /// The randomness of the entry.
+        var randomness = ProvisioningRandomness.system
+    }
 
-    /// A run of a scenario.
+    /// The moment that the scenario counts from.
+    let date: Date
+    /// The entries in the order of the scenario.
+    let entries: [Entry]
+    /// The randomness of the whole run.
+    let randomness: ProvisioningRandomness
+
+    /// Begins a run of a scenario, or continues the one that was interrupted.
     ///
     /// - Parameters:
     ///   - seed: the number of a seeded run; nil for a random one.
     ///   - date: the moment that the scenario counts from; nil for now, which an interrupted run remembers.
-    /// - Throws: `KeychainError`, `ProvisioningError`.
+    ///   - now: the time on the clock.
+    ///   - locations: where certificates say that the PKI answers.
+    /// - Throws: `KeychainError` where the run cannot be noted; `ProvisioningError` for a scenario that makes no sense.
     package init(
-        _ scenario: Scenario, in store: ProviderStore, seed: UInt64?, at date: Date?,
+        _ scenario: Scenario, in store: ProviderStore, seed: UInt64?, at date: Date?, now: Date,
         locations: PKILocations = .example
     ) throws {
-        func requests(_ date: Date) throws -> [ProvisioningRequest] {
-            try scenario.requests(at: date, seed: seed, locations: locations)
+        var entries = try scenario.entries(seed: seed, locations: locations)
+        (randomness, self.date) = try ProvisioningRandomness.begin(
+            in: store, seed: seed.map { Seed(String($0)) }, purpose: "scenario", at: date, now: now
+        ) { date in
+            entries.map { $0.request.fingerprint(at: date) }.joined(separator: " ")
+                + entries.flatMap(\.defects).map { " \($0.vector.name) \($0.algorithm.rawValue)" }.joined()
         }
-        persons = scenario.persons
-        sources = try ProvisioningSources(
-            in: store, seed: seed.map { Seed(String($0)) }, purpose: "scenario", at: date
-        ) { date, isFixed in
-            // Where the clock chose the moment, any other tells scenarios apart as well.
-            try requests(isFixed ? date : Date(timeIntervalSince1970: 0))
-                .map { $0.fingerprint(withStarts: true) }.joined(separator: " ")
-                + scenario.persons.flatMap(\.faults).map { " \($0.specimen.name) \($0.algorithm.rawValue)" }
-                .joined()
+        for index in entries.indices {
+            entries[index].request.date = self.date
+            entries[index].specs = try entries[index].request.specs()
+            entries[index].randomness = randomness.child("persons \(index)")
         }
-        self.requests = try requests(sources.date)
+        self.entries = entries
     }
 
-    /// How many identities there will be, a fault counted as one.
-    ///
-    /// - Throws: `ProvisioningError`.
-    package func count() throws(ProvisioningError) -> Int {
-        var count = 0
-        for (entry, request) in zip(persons, requests) {
-            if !request.sets.isEmpty { count += try request.identityCount() }
-            count += entry.count * entry.faults.count
-        }
-        return count
+    /// How many identities the scenario makes, a test vector counted as one.
+    package var identityCount: Int {
+        entries.reduce(0) { $0 + $1.request.personCount * ($1.specs.count + $1.defects.count) }
     }
 }
 
 extension Scenario {
-    /// A request for each entry of persons, without the faults.
-    fileprivate func requests(
-        at date: Date, seed: UInt64?, locations: PKILocations
-    ) throws -> [ProvisioningRequest] {
+    /// Makes an entry for each entry of persons; moment and randomness are still missing.
+    fileprivate func entries(
+        seed: UInt64?, locations: PKILocations
+    ) throws(ProvisioningError) -> [ScenarioRun.Entry] {
+        var entries: [ScenarioRun.Entry] = []
         var number = 0
-        return try persons.map { entry in
-            defer { number += entry.count }
-            var request = ProvisioningRequest(
-                personCount: entry.count, sets: entry.credentials.map { $0.set(at: date) })
+        for persons in self.persons {
+            var request = ProvisioningRequest(personCount: persons.count, sets: persons.credentials)
             request.locations = locations
-            if entry.description != PersonDescription() {
-                // Two entries of the same description are two persons.
-                let nobody = [PersonDescription](repeating: PersonDescription(), count: number)
-                let described = [PersonDescription](repeating: entry.description, count: entry.count)
+            if persons.description != PersonDescription() {
+                // A person is drawn by number, so that two entries of one description are different persons.
+                let others = [PersonDescription](repeating: PersonDescription(), count: number)
+                let described = [PersonDescription](repeating: persons.description, count: persons.count)
                 request.persons = Array(
-                    try PersonDescription.persons(nobody + described, seed: seed).dropFirst(number))
+                    try PersonDescription.persons(others + described, seed: seed).dropFirst(number))
             }
-            return request
+            entries.append(ScenarioRun.Entry(request: request, defects: persons.defects))
+            number += persons.count
         }
-    }
-}
-
-extension Scenario.Credentials {
-    fileprivate func set(at date: Date) -> CredentialSet {
-        func generations(_ count: Int) -> [Date] {
-            CredentialSet.starts(generations: count, before: date, every: interval)
-        }
-        var set: CredentialSet
-        switch starts {
-        case .at(let moments):
-            set = CredentialSet(starts: moments.map { $0.date(from: date) }.sorted(by: >))
-            set.recovered = recovered
-        case .generations(0):
-            // Recovered keys alone are older than a generation that is not there.
-            set = CredentialSet(starts: Array(generations(recovered + 1).dropFirst()))
-        case .generations(let count):
-            set = CredentialSet(starts: generations(count))
-            set.recovered = recovered
-        }
-        set.types = types
-        set.interval = interval
-        set.profile = profile
-        set.algorithm = algorithm
-        set.policyArc = policyArc
-        return set
+        return entries
     }
 }
 
 extension Provisioner {
-    /// Makes a scenario into the keychain, beside what is there: credentials first, then faults.
+    /// Makes a scenario into the keychain, beside what the keychain holds: credentials first, then test vectors.
     ///
-    /// - Parameter progress: called with the number of identities dealt with so far.
-    /// - Throws: as for a request; what making specimens throws.
+    /// - Parameter progress: receives the number of identities that were made or skipped so far.
+    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError`, `CertificateError` and
+    ///   `PKCS12Error` where they cannot be made.
     package func run(_ run: ScenarioRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
         guard let authority = try authority(for: run) else { return outcome }
-        for (number, request) in run.requests.enumerated() where !request.sets.isEmpty {
-            let part = try await self.run(
-                request, from: run.sources.drawing.child("persons \(number)"),
-                keys: run.sources.keys.child("persons \(number)"), authorities: run.sources.authorities
-            ) { progress(outcome.count + outcome.skipped + $0) }
+        for entry in run.entries where !entry.specs.isEmpty {
+            let part = try await issue(entry.specs, of: entry.request, from: entry.randomness) {
+                progress(outcome.count + outcome.skipped + $0)
+            }
             outcome.add(part)
         }
-        outcome.add(try await makeFaults(of: run, below: authority))
+        outcome.add(try await installTestVectors(of: run, below: authority))
         progress(outcome.count + outcome.skipped)
-        try run.sources.finish(in: store)
+        try run.randomness.finish(in: store)
         return outcome
     }
 
-    /// Authorities that are valid for everything of the scenario; nil where it is empty.
+    /// Finds or makes authorities that are valid for everything of the scenario; nil where the scenario is empty.
     private func authority(for run: ScenarioRun) throws -> TestAuthority? {
-        let slots = try run.requests.flatMap { try $0.slots() }
-        var spans = slots.map(\.validity)
-        let faults = run.persons.flatMap(\.faults)
-        if !faults.isEmpty { spans.append(SpecimenCollection.span(at: run.sources.date)) }
+        let specs = run.entries.flatMap(\.specs)
+        let defects = run.entries.flatMap(\.defects)
+        let spans = specs.map(\.validity) + (defects.isEmpty ? [] : [TestVectorSuite.span(at: run.date)])
         guard let start = spans.map(\.lowerBound).min(), let end = spans.map(\.upperBound).max() else {
             return nil
         }
         return try authority(
             covering: start..<end,
-            algorithm: slots.first?.algorithm ?? faults.first?.algorithm ?? .rsa(bits: 2048),
-            locations: run.requests.first?.locations ?? .example, from: run.sources.authorities)
+            algorithm: specs.first?.algorithm ?? defects.first?.algorithm ?? .rsa(bits: 2048),
+            locations: run.entries.first?.request.locations ?? .example, from: run.randomness.authorities)
     }
 
-    /// Makes the specimens of a scenario.
+    /// Makes the test vectors of a scenario and stores them.
     ///
-    /// Their keys come from the source of their serial numbers: made again after an interruption they are the
-    /// same to the byte, and what was there already stays the only one.
-    private func makeFaults(of run: ScenarioRun, below authority: TestAuthority) async throws -> Outcome {
-        var work: [(specimen: Specimen, shop: Workshop)] = []
-        for (number, (entry, request)) in zip(run.persons, run.requests).enumerated() {
-            let source = run.sources.drawing.child("persons \(number)")
-            for person in 0..<entry.count {
-                for (index, fault) in entry.faults.enumerated() {
-                    let shop = Workshop(
-                        authority: authority, person: request.person(person, from: source),
-                        date: run.sources.date, algorithm: fault.algorithm, password: SecretBytes([]),
-                        locations: request.locations, source: source.child("fault \(person).\(index)"))
-                    work.append((fault.specimen, shop.bench(for: fault.specimen.name)))
+    /// Their keys come from the randomness of their serial numbers: a run that is continued makes identical
+    /// certificates, of which the keychain keeps one.
+    private func installTestVectors(
+        of run: ScenarioRun, below authority: TestAuthority
+    ) async throws -> Outcome {
+        var vectors: [(vector: TestVector, context: TestVectorContext)] = []
+        for entry in run.entries {
+            let source = entry.randomness.drawing
+            for person in 0..<entry.request.personCount {
+                for (index, defect) in entry.defects.enumerated() {
+                    let context = TestVectorContext(
+                        authority: authority, person: entry.request.person(person, from: source),
+                        date: run.date, algorithm: defect.algorithm, password: SecretBytes([]),
+                        locations: entry.request.locations, source: source.child("fault \(person).\(index)"))
+                    vectors.append((defect.vector, context))
                 }
             }
         }
         var outcome = Outcome()
         let batchSize = 64
-        for start in stride(from: 0, to: work.count, by: batchSize) {
-            let batch = Array(work[start..<min(start + batchSize, work.count)])
-            for product in try await batch.concurrentMap(width: width, { try $0.specimen.make($0.shop) }) {
-                guard case .identities(let identities, let isRevoked) = product else { continue }
-                outcome.add(try add(identities))
-                if isRevoked {
-                    try store.register(revoked: identities.map(\.certificate), at: run.sources.date)
-                }
-            }
-        }
-        return outcome
-    }
-
-    private func add(_ identities: [TestIdentity]) throws -> Outcome {
-        var outcome = Outcome()
-        let results = try store.add(identities.map { ($0.certificate, $0.privateKey) })
-        for (identity, result) in zip(identities, results) {
-            switch try result.get() {
-            case .added:
-                outcome.count += 1
-                outcome.made.append(IdentitySummary(identity.certificate))
-            case .duplicate: outcome.skipped += 1
+        for start in stride(from: 0, to: vectors.count, by: batchSize) {
+            let batch = Array(vectors[start..<min(start + batchSize, vectors.count)])
+            for made in try await batch.concurrentMap(width: width, { try $0.vector.make(in: $0.context) }) {
+                outcome.add(try made.install(into: store))
             }
         }
         return outcome

@@ -3,14 +3,14 @@ internal import OpenSSL
 
 extension ServiceBehaviour {
     /// Reads how files are protected.
-    mutating func readEncoder(_ value: MarkedValue) throws(ScenarioProblem) {
+    mutating func readEncoder(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(
             of: "an encoder", among: ["profile", "iterations", "chain", "friendly-name"])
         let limits = PKCS12Limits.standard
         profile = try fields.choice("profile", "a profile of PKCS #12")
         iterations = try fields.number("iterations", 1...limits.iterations)
         chain = try fields["chain"]?.flag()
-        friendlyName = try fields.read("friendly-name") { value throws(ScenarioProblem) in
+        friendlyName = try fields.read("friendly-name") { value throws(ProvisioningError) in
             let expected = "a name of at most \(limits.friendlyName) characters"
             let name = try value.line(expected)
             guard name.unicodeScalars.count <= limits.friendlyName else {
@@ -21,7 +21,7 @@ extension ServiceBehaviour {
     }
 
     /// Reads what the service does.
-    mutating func readService(_ value: MarkedValue) throws(ScenarioProblem) {
+    mutating func readService(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(of: "a service", among: ["fault", "root", "pasteboard-expiry"])
         fault = try fields.choice("fault", "a fault of the service")
         root = try fields.choice("root", "the contents of the root")

@@ -1,38 +1,40 @@
 package import ZipBundles
 package import Foundation
 
-/// An archive to be made wrong on purpose: written by libzip, then changed where headers stand (PKWARE APPNOTE
-/// 4.3). For tests and test material; offsets are not checked against the archive's end.
+/// An archive that is made wrong on purpose: written by libzip, then changed in its headers (PKWARE APPNOTE section
+/// 4.3). For tests and test material: an offset past the archive's end stops the process.
 package struct MalformedArchive: Sendable {
+    /// The bytes of the archive.
     package var bytes: [UInt8]
 
+    /// An archive that was written already.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// An archive of any entries, whatever they hold; names are given to libzip as they are.
+    /// Writes an archive of any entries; names go to libzip as they are, however bad.
     ///
-    /// - Throws: `ZipError.Code.creationFailed`.
+    /// - Throws: `ZipError`: `.creationFailed` where libzip refuses.
     package init(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, isCompressed: Bool = false
     ) throws(ZipError) {
         bytes = try ZipBundle.createUnchecked(entries, modified: modified, isCompressed: isCompressed)
     }
 
-    /// What an entry's local header starts with.
+    /// The first bytes of an entry's local header.
     package static let localSignature: [UInt8] = [0x50, 0x4B, 3, 4]
-    /// What an entry's record in the central directory starts with.
+    /// The first bytes of an entry's record in the central directory.
     package static let centralSignature: [UInt8] = [0x50, 0x4B, 1, 2]
-    /// What the record at the archive's end starts with.
+    /// The first bytes of the record at the archive's end.
     package static let endSignature: [UInt8] = [0x50, 0x4B, 5, 6]
 
-    /// Where `pattern` stands.
+    /// The offsets at which `pattern` occurs, in bytes.
     package func offsets(of pattern: [UInt8]) -> [Int] {
         guard bytes.count >= pattern.count else { return [] }
         return (0...bytes.count - pattern.count).filter { bytes[$0...].starts(with: pattern) }
     }
 
-    /// Replaces every occurrence by as many other bytes.
+    /// Replaces every occurrence of `pattern` by as many other bytes.
     package mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
         precondition(pattern.count == other.count)
         for offset in offsets(of: pattern) {
@@ -40,12 +42,17 @@ package struct MalformedArchive: Sendable {
         }
     }
 
-    /// Replaces a name in all headers by one that is as long.
+    /// Replaces a name in all headers by another one of the same length.
     package mutating func rename(_ name: String, _ other: String) {
         replace(Array(name.utf8), by: Array(other.utf8))
     }
 
-    /// Writes a number into the local and the central header of every entry; nil leaves a header as it is.
+    /// Writes a number into the headers of every entry.
+    ///
+    /// - Parameters:
+    ///   - local: the offset in the local header; nil leaves local headers alone.
+    ///   - central: the offset in the record of the central directory.
+    ///   - size: how many bytes the number has.
     package mutating func patch(local: Int? = nil, central: Int, _ value: UInt32, size: Int = 4) {
         for (signature, field) in [(Self.localSignature, local), (Self.centralSignature, central)] {
             guard let field else { continue }
@@ -53,17 +60,17 @@ package struct MalformedArchive: Sendable {
         }
     }
 
-    /// Writes a number of so many bytes, the lowest first.
+    /// Writes a number of `size` bytes, the lowest byte first.
     package mutating func put(_ value: UInt32, at offset: Int, size: Int = 4) {
         for byte in 0..<size {
             bytes[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte))
         }
     }
 
-    /// Lists entries of another archive as this one's too, over the same bytes: those of an entry here that
-    /// holds all of the other's local headers and data, uncompressed.
+    /// Adds records to the central directory for the entries of `inner`, an archive that lies uncompressed in an entry
+    /// of this one, so that entries overlap.
     ///
-    /// - Throws: `ZipError.Code.creationFailed` where there is no such entry.
+    /// - Throws: `ZipError`: `.creationFailed` where no entry holds `inner`.
     package mutating func listEntries(of inner: MalformedArchive) throws(ZipError) {
         guard let innerCentral = inner.offsets(of: Self.centralSignature).first,
             let innerEnd = inner.offsets(of: Self.endSignature).last,
@@ -71,11 +78,11 @@ package struct MalformedArchive: Sendable {
             let end = offsets(of: Self.endSignature).last
         else { throw ZipError(.creationFailed, "no entry holds the other archive's") }
         var records = MalformedArchive(bytes: Array(inner.bytes[innerCentral..<innerEnd]))
-        let places = records.offsets(of: Self.centralSignature)
-        for place in places {
-            records.put(records.number(at: place + 42) + UInt32(start), at: place + 42)
+        let offsets = records.offsets(of: Self.centralSignature)
+        for offset in offsets {
+            records.put(records.number(at: offset + 42) + UInt32(start), at: offset + 42)
         }
-        let count = number(at: end + 8, size: 2) + UInt32(places.count)
+        let count = number(at: end + 8, size: 2) + UInt32(offsets.count)
         let size = number(at: end + 12) + UInt32(records.bytes.count)
         bytes.insert(contentsOf: records.bytes, at: end)
         let newEnd = end + records.bytes.count

@@ -38,7 +38,6 @@ struct Clear: ParsableCommand {
             recovery = recovered
         }
         try ServiceBehaviour.store(nil, on: device)
-        try Notifications(device: device).post(Notifications.passwordChanged)
         try console.present(RemovalDocument(removed: removed, keptIn: recovery?.folder)) {
             if recovery == nil { console.note("removed \(counted(removed, "item", "items"))") }
         }

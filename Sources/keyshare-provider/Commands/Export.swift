@@ -32,9 +32,9 @@ struct Export: AsyncParsableCommand {
         let device = try device.openDevice()
         let behaviour = try ServiceBehaviour.stored(on: device)
         let store = try ProviderStore(device)
-        let snapshot = try Catalogue(store, root: .all).snapshot()
+        let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
         let now = seeding.date(clock)
-        let listing = Listing(snapshot, now: now)
+        let listing = ItemListing(snapshot, now: now)
         let found = try await listing.find(item)
         guard let identifier = ItemIdentifier(found.identifier) else {
             throw CommandFailure(
@@ -47,7 +47,7 @@ struct Export: AsyncParsableCommand {
                 "files of the profile \(profile.name.rawValue) are under the empty password, not under this one",
                 hint: "leave the password away, or name another --profile")
         }
-        let secret = try password.password() ?? store.servicePassword()
+        let secret = try password.password() ?? store.servicePassword.read()
         let bytes = try await Exporter(
             store, profile: profile, friendlyName: self.profile.friendlyName ?? behaviour?.friendlyName,
             random: seeding.source

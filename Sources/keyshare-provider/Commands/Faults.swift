@@ -39,13 +39,13 @@ struct Faults: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if let write { return try await makeFiles(in: write, console) }
-        try console.present(FaultsDocument(Specimen.faults)) {
+        try console.present(FaultsDocument(TestVector.defective)) {
             var table = Table("FAULT", "IMPORT", "VERIFY", "WHAT IT IS")
-            for fault in Specimen.faults {
+            for fault in TestVector.defective {
                 let expectation = fault.expectation
                 table.append(
                     fault.name, String(expectation.importing),
-                    expectation.verifying.map(String.init) ?? "-", fault.sentence)
+                    expectation.verifying.map(String.init) ?? "-", fault.summary)
             }
             try console.lines(table.text)
         }
@@ -59,7 +59,7 @@ struct Faults: AsyncParsableCommand {
             throw CommandFailure(
                 .cannotCreate, "cannot make the folder \(folder)", hint: "name another one with --write")
         }
-        let collection = try await SpecimenCollection(
+        let collection = try await TestVectorSuite(
             at: seeding.date(clock), password: Self.password, from: seeding.source,
             width: ProcessInfo.processInfo.activeProcessorCount)
         for file in collection.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }

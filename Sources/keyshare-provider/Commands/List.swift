@@ -48,13 +48,13 @@ struct List: ParsableCommand {
     func run() throws {
         let console = output.console
         let store = try ProviderStore(try device.openDevice())
-        let snapshot = try Catalogue(store, root: root).snapshot()
+        let snapshot = try ProviderCatalogue(store, root: root).snapshot()
         let items =
             mechanism == .legacy
             ? LegacyListing(
                 snapshot.identities, request: try TypeRequest(uti, mechanism: .legacy), now: clock.now
             ).rows
-            : try Listing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
+            : try ItemListing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
         let rows = items.map { ItemListingDocument.Row($0) }
         let document = ItemListingDocument(mechanism: mechanism, container: container, items: rows)
         try console.present(document) {

@@ -37,9 +37,9 @@ struct Merge: ParsableCommand {
             }
         }
         let device = try device.openDevice()
-        let lock = try device.lockProvisioning()
-        defer { lock.release() }
         let store = try ProviderStore(device)
+        let lock = try store.lockProvisioning()
+        defer { lock.release() }
         var added = 0
         for (number, folder) in devices.enumerated() {
             let other = try ProviderStore(try Device(folder: folder))

@@ -30,8 +30,7 @@ struct Password: ParsableCommand {
         func run() throws {
             let console = output.console
             let device = try device.openDevice()
-            try ProviderStore(device).rotateServicePassword()
-            try Notifications(device: device).post(Notifications.passwordChanged)
+            try ProviderStore(device).servicePassword.rotate()
             try console.present(RotationDocument()) {
                 console.note("the password service has a new password")
             }

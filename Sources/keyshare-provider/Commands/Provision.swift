@@ -90,9 +90,9 @@ struct Provision: AsyncParsableCommand {
         let scenario = try scenarios.read()
         seeding.warn()
         let device = try device.openDevice()
-        let lock = try device.lockProvisioning()
-        defer { lock.release() }
         let store = try ProviderStore(device)
+        let lock = try store.lockProvisioning()
+        defer { lock.release() }
         if let fault {
             try await FaultProvisioning(name: fault, provision: self).run(store, console)
         } else if let scenario {
@@ -108,8 +108,9 @@ struct Provision: AsyncParsableCommand {
         _ scenario: Scenario, in store: ProviderStore, _ console: Console
     ) async throws -> Provisioner.Outcome {
         let run = try ScenarioRun(
-            scenario, in: store, seed: seeding.seed, at: clock.at, locations: contents.locations)
-        var bar = ProgressBar(console, "identities", total: try run.count())
+            scenario, in: store, seed: seeding.seed, at: clock.at, now: clock.now,
+            locations: contents.locations)
+        var bar = ProgressBar(console, "identities", total: run.identityCount)
         defer { bar.clear() }
         return try await Provisioner(store).run(run) { bar.show($0) }
     }
@@ -117,7 +118,7 @@ struct Provision: AsyncParsableCommand {
     private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
         let runs = try runs(in: store)
         var bar = ProgressBar(
-            console, "identities", total: try runs.reduce(0) { $0 + (try $1.request.identityCount()) })
+            console, "identities", total: runs.reduce(0) { $0 + $1.identityCount })
         defer { bar.clear() }
         var outcome = Provisioner.Outcome()
         for run in runs {
@@ -128,24 +129,20 @@ struct Provision: AsyncParsableCommand {
     }
 
     private func runs(in store: ProviderStore) throws -> [ProvisioningRun] {
-        let seed = seeding.seed.map { Seed(String($0)) }
-        guard renew else {
-            let descriptions = try persons.descriptions()
-            return [
-                try ProvisioningRun(in: store, seed: seed, at: clock.at) { date in
-                    var request = contents.request(at: date)
-                    request.persons = try PersonDescription.persons(descriptions, seed: seeding.seed)
-                    request.personCount = descriptions.isEmpty ? persons.count ?? 1 : descriptions.count
-                    request.shard = shard
-                    return request
-                }
-            ]
-        }
-        let renewal = try Renewal(of: store, types: contents.types, changing: contents.changes)
-        return try renewal.groups.map { group in
+        func run(_ request: ProvisioningRequest, purpose: String) throws -> ProvisioningRun {
             try ProvisioningRun(
-                in: store, seed: seed, purpose: "renew", at: clock.at, request: group.request)
+                request, in: store, seed: seeding.seed.map { Seed(String($0)) }, purpose: purpose,
+                at: clock.at, now: clock.now)
         }
+        if renew {
+            let renewal = try Renewal(of: store, types: contents.types, changing: contents.changes)
+            return try renewal.groups.map { try run($0.request, purpose: "renew") }
+        }
+        let persons = try persons.persons(seed: seeding.seed)
+        var request = contents.request(
+            for: persons, count: persons.isEmpty ? self.persons.count ?? 1 : persons.count)
+        request.shard = shard
+        return [try run(request, purpose: "provision")]
     }
 
     private func report(
@@ -166,8 +163,8 @@ struct Provision: AsyncParsableCommand {
             }
             let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
             console.note("made \(counted(outcome.count, "identity", "identities"))\(there)")
-            if let words = scenario?.service.words {
-                console.note("serve will do as the scenario says: \(words)")
+            if let summary = scenario?.service.summary {
+                console.note("serve will do as the scenario says: \(summary)")
             }
         }
     }

@@ -38,18 +38,23 @@ struct Restore: ParsableCommand {
     func run() throws {
         let result: KeychainRestoration
         var recovery: KeychainRecovery?
+        var problems: [IntegrityProblem] = []
         let device = try self.device.openDevice()
         do {
             do {
-                result = try ProviderStore(device).restore(from: file, keyPath: keyFile, replacing: force)
+                result = try ProviderStore(device).restore(
+                    from: file, keyPath: keyFile, replacing: force
+                ) { problems.append($0) }
             } catch let error as KeychainError where error.code == .invalidKeychain && force {
                 let lock = try device.useAlone()
                 defer { lock.release() }
-                let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile)
+                let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile) {
+                    problems.append($0)
+                }
                 (result, recovery) = (recovered.restoration, recovered)
             }
-        } catch let error as UnsoundBackup {
-            Console.problems(error.problems)
+        } catch where !problems.isEmpty {
+            Console.problems(problems)
             throw CommandFailure(
                 .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",
                 hint: "nothing was replaced")

@@ -93,27 +93,29 @@ struct Serve: AsyncParsableCommand {
         }
         let clock = clock
         let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
-        if let behaviour, let words = behaviour.words {
-            console.note("serving as the scenario \(behaviour.scenario) says, but for options: \(words)")
+        if let behaviour, let summary = behaviour.summary {
+            console.note("serving as the scenario \(behaviour.scenario) says, but for options: \(summary)")
         }
         let fault = fault ?? behaviour?.fault
-        let pasteboard = try PasteboardPassword(
-            device,
-            lifetime: pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
-        ) { Date() }
+        let pasteboard = try Pasteboard(device: device)
+        let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
         let provider = try Provider(
             store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName, fixedPassword: fault?.password,
-            now: { clock.now }, putOnPasteboard: pasteboard.put)
+            now: { clock.now },
+            putOnPasteboard: {
+                // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
+                try pasteboard.write($0, owner: .providerInterface, now: Date(), lifetime: lifetime)
+            })
         let logger = Self.logger(console.verbosity)
         var service: any ProviderService = provider
         if let fault {
-            service = FaultyProvider(provider, fault: fault) { try store.rotateServicePassword() }
+            service = FaultyProvider(provider, fault: fault)
             console.note("at fault on purpose: \(fault.explanation)")
         }
         let server = try ProviderServer(
             path: try self.device.socketPath(of: device), inherited: try SocketActivation.descriptor(),
-            service: service, fault: fault?.ofConnection,
+            service: service, fault: fault?.connection,
             logger: logger)
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             .init(service: server),
@@ -152,7 +154,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     private static let faults = ServiceFault.allCases.map { fault in
-        "  " + fault.rawValue.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
+        "  " + fault.name.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
     }.joined(separator: "\n")
 
     /// Says that consumers can connect, once signals are being waited for, also to those who wait for a change.

@@ -75,16 +75,16 @@ struct ContentsOptions: ParsableArguments {
         }
     }
 
-    /// A request for nobody yet.
-    func request(at date: Date) -> ProvisioningRequest {
+    /// The request for `count` persons, of whom `persons` are known.
+    func request(for persons: [TestPerson], count: Int) -> ProvisioningRequest {
         var set = CredentialSet(
-            starts: dates?.sorted(by: >) ?? CredentialSet.starts(generations: generations ?? 4, before: date))
+            starts: dates.map { .at($0.map(CredentialSet.Moment.at)) } ?? .generations(generations ?? 4))
         set.types = types
         set.recovered = recovered ?? 0
         set.profile = profile ?? set.profile
         set.algorithm = key
         set.policyArc = policyArc ?? set.policyArc
-        var request = ProvisioningRequest(sets: [set])
+        var request = ProvisioningRequest(persons: persons, personCount: count, sets: [set])
         request.locations = locations
         return request
     }

@@ -54,10 +54,7 @@ struct PersonOptions: ParsableArguments {
         }
     }
 
-    /// The persons as far as they are described.
-    ///
-    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where it is wrong.
-    func descriptions() throws -> [PersonDescription] {
+    private func descriptions() throws -> [PersonDescription] {
         if let persons {
             return try PersonDescription.list(
                 try InputFile.read(persons, limit: 16 << 20),
@@ -73,6 +70,14 @@ struct PersonOptions: ParsableArguments {
         description.organization = organization
         description.sid = sid
         return [PersonDescription](repeating: description, count: count ?? 1)
+    }
+
+    /// The persons that are described, with what is left out drawn.
+    ///
+    /// - Parameter seed: the number of a seeded run; nil for a random one.
+    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
+    func persons(seed: UInt64?) throws -> [TestPerson] {
+        try PersonDescription.persons(try descriptions(), seed: seed)
     }
 
     /// Whether anything is said about whose credentials are made.

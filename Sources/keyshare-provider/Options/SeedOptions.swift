@@ -18,7 +18,7 @@ struct SeedOptions: ParsableArguments {
 
     /// The moment to count from: the clock's, but the same all year from a seed without a date.
     func date(_ clock: ClockOptions) -> Date {
-        seed != nil && clock.at == nil ? ProvisioningSources.yearStart(clock.now) : clock.now
+        seed != nil && clock.at == nil ? clock.now.startOfSeededRuns : clock.now
     }
 
     /// Says, whatever the verbosity, that seeded keys protect nothing.

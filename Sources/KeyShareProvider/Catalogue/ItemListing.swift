@@ -1,0 +1,112 @@
+package import KeyShareWire
+package import Foundation
+package import KeySharing
+
+/// The containers and items of the 2025 mechanism, as a file provider enumerates them (docs/rules.md R1.6, R3).
+package struct ItemListing: Sendable {
+    /// The identities that are listed.
+    package let snapshot: CatalogueSnapshot
+    /// The time of asking, which is the date of zips and of empty folders (docs/rules.md R3.15, R3.16).
+    package let now: Date
+    /// The size in bytes of an item that was exported before; nil for others, because no file is made to learn its
+    /// size (docs/rules.md R3.22).
+    package let knownSize: @Sendable (ItemIdentifier) -> Int?
+
+    /// Lists `snapshot`.
+    package init(
+        _ snapshot: CatalogueSnapshot, now: Date,
+        knownSize: @escaping @Sendable (ItemIdentifier) -> Int? = { _ in nil }
+    ) {
+        self.snapshot = snapshot
+        self.now = now
+        self.knownSize = knownSize
+    }
+
+    /// Lists a page of a container's items: at the root the files, then the folders, then the zips
+    /// (docs/rules.md R3.1, R3.18).
+    ///
+    /// A cursor expires when the keychain changes.
+    ///
+    /// - Throws: `ProviderFailure`: `.notAvailable` for a container that does not exist, and for a cursor that is
+    ///   malformed or has expired.
+    package func page(
+        of container: String, after cursor: String?, limit: Int
+    ) throws(ProviderFailure) -> ItemPage {
+        let selector = Selector(folderName: container)
+        guard container == Item.root || selector != nil else {
+            throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
+        }
+        let files = snapshot.count(in: selector)
+        let count = files + (selector == nil ? Selector.allCases.count * 2 : 0)
+        let start = try offset(of: cursor, count: count)
+        let end = start + min(max(limit, 1), count - start)
+        let items = (start..<end).map { index in
+            index < files
+                ? file(snapshot.identity(at: index, in: selector), in: selector)
+                : self.container(at: index - files)
+        }
+        return ItemPage(items: items, nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
+    }
+
+    /// Finds an item by its identifier.
+    ///
+    /// - Throws: `ProviderFailure`: `.notAvailable` where no item has this identifier.
+    package func item(_ identifier: String) throws(ProviderFailure) -> Item {
+        guard let item = ItemIdentifier(identifier).flatMap(item(for:)) else {
+            throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
+        }
+        return item
+    }
+
+    /// Finds an item by its identifier or by a file name that is unique: at the root first, then in the folders
+    /// (docs/rules.md R7.18).
+    ///
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`.
+    package func find(_ name: String) async throws -> Item {
+        try await ItemLookup.find(name, item: item(for:)) { container in
+            try page(of: container, after: nil, limit: .max).items
+        }
+    }
+
+    private func item(for identifier: ItemIdentifier) -> Item? {
+        switch identifier {
+        case .identity(let label):
+            snapshot.identity(label, in: nil).map { file($0, in: nil) }
+        case .member(let selector, let label):
+            snapshot.identity(label, in: selector).map { file($0, in: selector) }
+        case .folder(let selector): folder(selector)
+        case .zip(let selector): zip(selector)
+        }
+    }
+
+    private func offset(of cursor: String?, count: Int) throws(ProviderFailure) -> Int {
+        guard let cursor else { return 0 }
+        let parts = cursor.split(separator: ":").map { Int64($0) }
+        guard parts.count == 2, parts[0] == snapshot.generation, let start = parts[1],
+            (0...Int64(count)).contains(start)
+        else { throw ProviderFailure(.notAvailable, "the page has expired; start again from the first") }
+        return Int(start)
+    }
+
+    private func file(_ identity: IdentitySummary, in selector: Selector?) -> Item {
+        .file(
+            identity, in: selector, under: .keySharing2025,
+            size: knownSize(ItemIdentifier(label: identity.label, in: selector)))
+    }
+
+    private func container(at index: Int) -> Item {
+        let selectors = Selector.allCases
+        return index < selectors.count ? folder(selectors[index]) : zip(selectors[index - selectors.count])
+    }
+
+    private func folder(_ selector: Selector) -> Item {
+        // docs/rules.md R3.16: an empty folder has no date of its own.
+        let newest = (0..<snapshot.count(in: selector)).lazy
+            .map { snapshot.identity(at: $0, in: selector).notBefore }.max()
+        return .folder(selector, created: newest ?? now)
+    }
+
+    private func zip(_ selector: Selector) -> Item {
+        .zip(selector, size: knownSize(.zip(selector)), created: now)
+    }
+}

@@ -1,0 +1,79 @@
+package import KeyShareServer
+package import KeyShareWire
+package import KeySharing
+package import SecretMemory
+
+/// A provider whose answers one fault changes.
+///
+/// The fault's own password and its fault of the connection are not applied here: `Provider` and the server receive
+/// them.
+package struct FaultyProvider: ProviderService {
+    private let provider: Provider
+    private let changes: ServiceFault.AnswerChanges
+
+    /// Changes the answers of `provider` as `fault` says.
+    package init(_ provider: Provider, fault: ServiceFault) {
+        self.provider = provider
+        changes = fault.answers
+    }
+
+    package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
+        let names = try await provider.services(for: identifier)
+        await delay()
+        return changes.services(names)
+    }
+
+    package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        await delay()
+        if changes.rotatesPassword {
+            do {
+                try provider.rotatePassword()
+            } catch {
+                throw ProviderFailure(.serviceFailed, "the password cannot be rotated: \(error)")
+            }
+        }
+        return changes.content(try await provider.content(of: identifier))
+    }
+
+    package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        guard let password = changes.password else { return try provider.password(for: identifier) }
+        return try password()
+    }
+
+    package func grantPeriod() throws(ProviderFailure) -> UInt64 {
+        // A rotation would end the grant between the fetch of the password and the read of the bytes.
+        changes.rotatesPassword ? 0 : try provider.grantPeriod()
+    }
+
+    package func page(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        try await provider.page(of: container, after: cursor, limit: limit)
+    }
+
+    package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
+        try await provider.item(identifier)
+    }
+
+    package func present(
+        _ types: [String], after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> ItemPage {
+        try await provider.present(types, after: cursor, limit: limit)
+    }
+
+    package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        try await provider.choose(row, types: types)
+    }
+
+    package func identityFacts(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        try await provider.identityFacts(after: cursor, limit: limit)
+    }
+
+    /// Waits as long as the fault says; ends early where the connection has ended and no one waits for the answer.
+    private func delay() async {
+        guard changes.delay > .zero else { return }
+        try? await Task.sleep(for: changes.delay)
+    }
+}

@@ -1,0 +1,127 @@
+internal import CertificateReading
+package import Foundation
+package import KeySharing
+package import OpenSSL
+
+/// Credentials of one kind that a person gets: some types, each in several generations.
+package struct CredentialSet: Sendable {
+    /// When certificates start.
+    package enum Starts: Sendable {
+        /// So many generations: the newest starts the day before the moment of provisioning, each older one an
+        /// interval earlier.
+        case generations(Int)
+        /// One generation at each of these moments.
+        case at([Moment])
+    }
+
+    /// A moment, fixed or counted from the moment of provisioning.
+    package enum Moment: Sendable {
+        case at(Date)
+        case after(CalendarSpan)
+    }
+
+    /// The types; nil for those of the profile.
+    package var types: [CredentialType]?
+    /// When each type's certificates start.
+    package var starts: Starts
+    /// How many encryption identities there are beside these, each older than the oldest of these: keys that were
+    /// recovered from escrow.
+    package var recovered = 0
+    /// How much older each generation and each recovered key is than the next one.
+    package var interval = CalendarSpan.generation
+    /// The profile, or the series of profiles, by name.
+    package var profile = CredentialSet.usualProfile
+    /// The algorithm of the keys; nil for the profile's.
+    package var algorithm: KeyAlgorithm?
+    /// Which policies the certificates claim.
+    package var policyArc = PolicyArc.test
+
+    /// A set of the usual types and kind.
+    package init(starts: Starts) {
+        self.starts = starts
+    }
+
+    /// The series of profiles that is used unless another is asked for.
+    static let usualProfile = "dod"
+}
+
+extension CredentialSet {
+    /// The credentials that each person gets, type by type, the newest first, recovered keys last of their type.
+    ///
+    /// - Parameter date: the moment of provisioning.
+    /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
+    func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
+        let (starts, recovered) = resolved(at: date)
+        var specs: [CredentialSpec] = []
+        let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
+        for type in wanted {
+            for start in starts { specs.append(try spec(type, start)) }
+            guard type == .encryption, let oldest = starts.last else { continue }
+            for number in 0..<recovered {
+                specs.append(try spec(type, interval.added(to: oldest, times: -(number + 1))))
+            }
+        }
+        return specs
+    }
+
+    /// Everything that decides which certificates the set makes, as texts. Seeds are derived from it, so that another
+    /// text makes other keys.
+    func fingerprint(at date: Date) -> [String] {
+        let (starts, recovered) = resolved(at: date)
+        return [
+            (types ?? []).map(\.rawValue).joined(),
+            starts.map(\.timeIntervalSince1970.description).joined(separator: ","),
+            String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue,
+        ] + (interval == .generation ? [] : [interval.description])
+    }
+
+    /// The starts as dates, the newest first, and the number of recovered keys beside them.
+    private func resolved(at date: Date) -> (starts: [Date], recovered: Int) {
+        func generations(_ count: Int) -> [Date] {
+            let newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
+            return (0..<count).map { interval.added(to: newest, times: -$0) }
+        }
+        return switch starts {
+        case .at(let moments): (moments.map { $0.date(from: date) }.sorted(by: >), recovered)
+        // Recovered keys alone are older than a generation that is not there.
+        case .generations(0): (Array(generations(recovered + 1).dropFirst()), 0)
+        case .generations(let count): (generations(count), recovered)
+        }
+    }
+
+    private func spec(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> CredentialSpec {
+        guard CertificateDate.supported.contains(start) else {
+            let day = start.formatted(.iso8601.year().month().day())
+            throw ProvisioningError(
+                .dateOutOfRange,
+                "\(type.rawValue) certificates would start on \(day), outside the years 1900 to 2200")
+        }
+        let profile = try profile(at: start)
+        guard profile.has(type) else {
+            throw ProvisioningError(
+                .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
+        }
+        return CredentialSpec(
+            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
+            validity: start..<Calendar.utc.adding(years: profile.years, to: start), policyArc: policyArc)
+    }
+
+    private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
+        guard let found = CredentialProfile.named(profile, at: date) else {
+            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
+        }
+        return found
+    }
+}
+
+extension CredentialSet.Moment {
+    /// The moment as a date.
+    ///
+    /// - Parameter now: the moment of provisioning.
+    func date(from now: Date) -> Date {
+        switch self {
+        case .at(let date): date
+        case .after(let span): span.added(to: now.wholeSeconds)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import Dispatch
+internal import KeyShareProvider
+internal import KeySharing
+internal import OpenSSL
+
+/// One identity to be made.
+struct IssuanceJob: Sendable {
+    let person: TestPerson
+    let spec: CredentialSpec
+    let locations: PKILocations
+    /// The identity's randomness; serial number and names are drawn from it.
+    let randomness: ProvisioningRandomness
+
+    /// The serial number that the certificate will have.
+    var serialNumber: String {
+        var random = randomness.drawing.generator()
+        return SerialNumber.random(using: &random).upperHex
+    }
+
+    /// Makes key and certificate.
+    ///
+    /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
+    func make(
+        below authority: TestAuthority
+    ) throws -> (certificate: Certificate, privateKey: PrivateKey) {
+        var random = randomness.drawing.generator()
+        let template = try spec.template(for: person, below: authority, in: locations, using: &random)
+        let key = try PrivateKey.generate(spec.algorithm, seed: randomness.keys.child("key").seed)
+        let certificate = try authority[spec.issuer].issue(
+            template, to: key, seed: randomness.keys.child("signature").seed)
+        return (certificate, key)
+    }
+}
+
+/// The identities of a request that are still to be made, in order: person by person, spec by spec.
+struct IssuanceQueue {
+    private let request: ProvisioningRequest
+    private let specs: [CredentialSpec]
+    private let randomness: ProvisioningRandomness
+    private let present: Set<String>
+    private var persons: StrideTo<Int>.Iterator
+    private var current: (number: Int, person: TestPerson)?
+    private var index = 0
+    /// How many identities were left out because the keychain holds them.
+    private(set) var skipped = 0
+
+    /// The queue of a whole request.
+    ///
+    /// - Parameters:
+    ///   - specs: what each person gets.
+    ///   - present: the serial numbers of the keychain's identities, in upper-case hexadecimal.
+    init(
+        request: ProvisioningRequest, specs: [CredentialSpec], randomness: ProvisioningRandomness,
+        present: Set<String>
+    ) {
+        self.request = request
+        self.specs = specs
+        self.randomness = randomness
+        self.present = present
+        persons = request.personNumbers.makeIterator()
+    }
+
+    /// Takes the next job; nil at the end.
+    mutating func next() -> IssuanceJob? {
+        while true {
+            if current == nil || index == specs.count {
+                guard let number = persons.next() else { return nil }
+                current = (number, request.person(number, from: randomness.drawing))
+                index = 0
+            }
+            guard let current, index < specs.count else { continue }
+            let job = IssuanceJob(
+                person: current.person, spec: specs[index], locations: request.locations,
+                randomness: randomness.child("identity \(current.number).\(index)"))
+            index += 1
+            if !present.isEmpty, present.contains(job.serialNumber) {
+                skipped += 1
+                continue
+            }
+            return job
+        }
+    }
+}
+
+/// Makes identities on several threads and stores them, batch after batch, while the next ones are being made.
+struct IssuancePipeline {
+    /// The keychain that identities go to.
+    let store: ProviderStore
+    /// The authorities that issue certificates.
+    let authority: TestAuthority
+    /// How many identities are made at a time.
+    let width: Int
+    /// How many identities go into one transaction.
+    let batchSize: Int
+
+    private enum Event: Sendable {
+        case made(Int, ProviderStore.PreparedIdentity)
+        case stored
+    }
+
+    /// Makes and stores the identities of all jobs, in order.
+    ///
+    /// - Parameter progress: receives the number of identities that were made or skipped so far.
+    /// - Throws: `KeychainError`, `OpenSSLError` or `CertificateError`; identities that were stored by then stay.
+    func run(_ jobs: IssuanceQueue, progress: (Int) -> Void) async throws -> Provisioner.Outcome {
+        try await withThrowingTaskGroup(of: Event.self) { group in
+            var jobs = jobs
+            var outcome = Provisioner.Outcome()
+            // Identities that were finished before an earlier one.
+            var early: [Int: ProviderStore.PreparedIdentity] = [:]
+            var ready: [ProviderStore.PreparedIdentity] = []
+            var (started, finished, ordered, isStoring) = (0, 0, 0, false)
+
+            func start() {
+                // Where storing is slower than making, making waits.
+                while started - finished < width, ready.count < 4 * batchSize, let job = jobs.next() {
+                    let number = started
+                    started += 1
+                    group.addTask { [store, authority] in
+                        let (certificate, privateKey) = try job.make(below: authority)
+                        return .made(number, try store.prepare(certificate, privateKey))
+                    }
+                }
+            }
+            func storeBatch() {
+                let isLast = started == finished
+                guard !isStoring, !ready.isEmpty, isLast || ready.count >= batchSize else { return }
+                let batch = ready
+                ready = []
+                isStoring = true
+                group.addTask { [store] in
+                    try await store.addInBackground(batch)
+                    return .stored
+                }
+                outcome.add(made: batch.map(\.summary))
+            }
+
+            start()
+            while let event = try await group.next() {
+                switch event {
+                case .made(let number, let identity):
+                    early[number] = identity
+                    finished += 1
+                    while let next = early.removeValue(forKey: ordered) {
+                        ready.append(next)
+                        ordered += 1
+                    }
+                    progress(finished + jobs.skipped)
+                case .stored: isStoring = false
+                }
+                start()
+                storeBatch()
+            }
+            outcome.skipped = jobs.skipped
+            return outcome
+        }
+    }
+}
+
+extension ProviderStore {
+    /// Adds identities on a thread of its own, which may wait for the disk while others compute.
+    fileprivate func addInBackground(_ identities: [PreparedIdentity]) async throws {
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+            DispatchQueue.global().async {
+                done.resume(with: Result { for result in try add(identities) { _ = try result.get() } })
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import CertificateReading
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+
+extension CredentialSet {
+    /// Reads one entry of a person's list of credentials.
+    ///
+    /// - Throws: `ProvisioningError` at the position of what is wrong.
+    init(_ value: YAMLNode) throws(ProvisioningError) {
+        self.init(starts: .generations(1))
+        let fields = try value.fields(
+            of: "a credential",
+            among: [
+                "types", "generations", "starts", "recovered", "interval", "profile", "key", "policy-arc",
+                "fault",
+            ])
+        profile =
+            try fields.read("profile") { value throws(ProvisioningError) in
+                try value.choice("a profile", among: CredentialProfile.names) { $0 }
+            } ?? profile
+        types = try fields.read("types") { value throws(ProvisioningError) in
+            try Self.types(value, of: profile)
+        }
+        algorithm = try fields.read("key", Self.algorithm)
+        policyArc = try fields.choice("policy-arc", "a policy arc") ?? policyArc
+        interval = try fields.read("interval", Self.interval) ?? interval
+        try readStarts(fields)
+    }
+
+    /// Reads the types of a profile, each once.
+    private static func types(
+        _ value: YAMLNode, of profile: String
+    ) throws(ProvisioningError) -> [CredentialType] {
+        let profiles = CredentialProfile.all.filter { $0.series == profile || $0.name == profile }
+        let names = CredentialType.allCases.filter { type in profiles.contains { $0.has(type) } }
+            .map(\.rawValue)
+        var types: [CredentialType] = []
+        for element in try value.oneOrMore("one type or more") {
+            let type = try element.choice(
+                "a type of the profile \(profile)", among: names, CredentialType.init(rawValue:))
+            guard !types.contains(type) else {
+                throw ProvisioningError(element.position, "\(type) is there twice; expected it once")
+            }
+            types.append(type)
+        }
+        return types
+    }
+
+    /// Reads the name of a key algorithm.
+    static func algorithm(_ value: YAMLNode) throws(ProvisioningError) -> KeyAlgorithm {
+        try value.choice("a key")
+    }
+
+    private static func interval(_ value: YAMLNode) throws(ProvisioningError) -> CalendarSpan {
+        guard case .text(let text) = value.content, let span = CalendarSpan(text) else {
+            throw value.problem(expected: "a time such as \u{201C}6 months\u{201D}")
+        }
+        return span
+    }
+
+    /// Reads when the credentials start (so many generations, or at given moments) and how many recovered keys there
+    /// are beside them.
+    private mutating func readStarts(_ fields: YAMLMapping) throws(ProvisioningError) {
+        if let value = fields["starts"] {
+            if let generations = fields["generations"] {
+                throw ProvisioningError(
+                    generations.position, "generations stands beside starts; expected one of the two")
+            }
+            var moments: [Moment] = []
+            for element in try value.oneOrMore("one moment or more") {
+                moments.append(try Moment(element))
+            }
+            starts = .at(moments)
+        }
+        if let count = try fields.number("generations", 0...100) { starts = .generations(count) }
+        if let value = fields["recovered"] {
+            recovered = try value.number(1...100)
+            guard types?.contains(.encryption) ?? true else {
+                throw ProvisioningError(
+                    value.position, "only encryption keys are recovered; expected encryption among the types")
+            }
+        }
+        if case .generations(let count) = starts {
+            if count == 0, types != [.encryption] || recovered == 0, let value = fields["generations"] {
+                throw ProvisioningError(
+                    value.position,
+                    "no generation leaves nothing; expected recovered keys and the type encryption alone")
+            }
+            guard (count + recovered) * interval.longestDays <= Self.longestDays else {
+                let value = fields["interval"] ?? fields["recovered"] ?? fields["generations"]
+                throw ProvisioningError(
+                    value?.position ?? .init(line: 1, column: 1),
+                    "\(count + recovered) generations of \(interval) lead back more than a century",
+                    remedy: .shorterInterval)
+            }
+        }
+    }
+
+    /// The days of a century at most.
+    fileprivate static let longestDays = 100 * 366
+}
+
+extension CredentialSet.Moment {
+    /// Reads a date, `now`, or a time such as `3 years ago` or `in 2 months`.
+    init(_ value: YAMLNode) throws(ProvisioningError) {
+        let expected = "a date, or a time such as \u{201C}3 years ago\u{201D} or \u{201C}in 2 months\u{201D}"
+        guard case .text(let text) = value.content else { throw value.problem(expected: expected) }
+        let span: CalendarSpan?
+        if let date = CertificateDate.date(text), CertificateDate.supported.contains(date) {
+            self = .at(date.wholeSeconds)
+            return
+        } else if text == "now" {
+            span = CalendarSpan(0, .day)
+        } else if text.hasSuffix(" ago") {
+            span = CalendarSpan(String(text.dropLast(4))).map { CalendarSpan(-$0.count, $0.unit) }
+        } else {
+            span = text.hasPrefix("in ") ? CalendarSpan(String(text.dropFirst(3))) : nil
+        }
+        guard let span, abs(span.longestDays) <= CredentialSet.longestDays else {
+            throw value.problem(expected: expected)
+        }
+        self = .after(span)
+    }
+}
+
+extension Scenario.Outcome {
+    /// Reads the numbers of identities by mechanism, selection and type.
+    init(_ value: YAMLNode) throws(ProvisioningError) {
+        for (key, value) in try value.entries("a mapping by mechanism: 2025, legacy") {
+            let mechanism: Mechanism = try key.choice("a mechanism")
+            var selections: [Selector: [CredentialType: Int]] = [:]
+            for (key, value) in try value.entries("a mapping by selection, such as all-user") {
+                let selector: Selector = try key.choice("a selection")
+                var counts: [CredentialType: Int] = [:]
+                for (key, value) in try value.entries("how many there are of each type") {
+                    counts[try key.choice("a type")] = try value.number(1...1_000_000)
+                }
+                selections[selector] = counts
+            }
+            counts[mechanism] = selections
+        }
+    }
+}

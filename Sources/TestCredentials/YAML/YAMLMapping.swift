@@ -1,0 +1,46 @@
+/// The values of a YAML mapping by their keys, all of which are known.
+struct YAMLMapping {
+    private let what: String
+    private let position: SourcePosition
+    private let values: [String: YAMLNode]
+
+    /// A mapping that describes `what` and starts at `position`.
+    init(what: String, position: SourcePosition, values: [String: YAMLNode]) {
+        self.what = what
+        self.position = position
+        self.values = values
+    }
+
+    /// The value of `key`; nil where the mapping does not have it.
+    subscript(key: String) -> YAMLNode? { values[key] }
+
+    /// The value of a key that every such mapping must have.
+    func required(_ key: String) throws(ProvisioningError) -> YAMLNode {
+        guard let value = values[key] else {
+            throw ProvisioningError(position, "\(what) has no \(key); expected one")
+        }
+        return value
+    }
+
+    /// Reads a whole number within a range; nil where the mapping does not have the key.
+    func number(_ key: String, _ range: ClosedRange<Int>) throws(ProvisioningError) -> Int? {
+        guard let value = values[key] else { return nil }
+        return try value.number(range)
+    }
+
+    /// Reads one of the raw values of a type; nil where the mapping does not have the key.
+    func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ key: String, _ what: String
+    ) throws(ProvisioningError) -> Value? {
+        guard let value = values[key] else { return nil }
+        return try value.choice(what)
+    }
+
+    /// Calls `read` with the value of a key; nil where the mapping does not have the key.
+    func read<Value>(
+        _ key: String, _ read: (YAMLNode) throws(ProvisioningError) -> Value
+    ) throws(ProvisioningError) -> Value? {
+        guard let value = values[key] else { return nil }
+        return try read(value)
+    }
+}

@@ -1,0 +1,102 @@
+extension YAMLNode {
+    /// What the value is, as a phrase that follows “not”.
+    private var words: String {
+        switch content {
+        case .nothing: "nothing"
+        case .text(let text): "\u{201C}\(text.prefix(60))\(text.count > 60 ? "\u{2026}" : "")\u{201D}"
+        case .list: "a list"
+        case .mapping: "a mapping"
+        }
+    }
+
+    /// The error that something else was expected at this position.
+    func problem(expected: String) -> ProvisioningError {
+        ProvisioningError(position, "expected \(expected), not \(words)")
+    }
+
+    /// Reads a text of one line that is not empty.
+    func line(_ expected: String) throws(ProvisioningError) -> String {
+        guard case .text(let text) = content, !text.isEmpty, !text.contains(where: \.isNewline) else {
+            throw problem(expected: expected)
+        }
+        return text
+    }
+
+    /// Reads a whole number within a range.
+    func number(_ range: ClosedRange<Int>) throws(ProvisioningError) -> Int {
+        guard case .text(let text) = content, let number = Int(text), range.contains(number) else {
+            throw problem(expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// Reads `true` or `false`.
+    func flag() throws(ProvisioningError) -> Bool {
+        guard case .text(let text) = content, let flag = Bool(text) else {
+            throw problem(expected: "true or false")
+        }
+        return flag
+    }
+
+    /// Reads one of a few names.
+    ///
+    /// - Parameters:
+    ///   - what: what the name names, with its article.
+    ///   - names: the names that are allowed.
+    ///   - value: what a name stands for.
+    func choice<Value>(
+        _ what: String, among names: [String], _ value: (String) -> Value?
+    ) throws(ProvisioningError) -> Value {
+        let list = names.joined(separator: ", ")
+        guard case .text(let text) = content else { throw problem(expected: "\(what): \(list)") }
+        if names.contains(text), let value = value(text) { return value }
+        let near = NearMatch.of(text, among: names)
+        throw ProvisioningError(
+            position, "\(words) is not \(what); expected \(list)",
+            remedy: near.map { .nearestName($0) })
+    }
+
+    /// Reads one of the raw values of a type.
+    func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ what: String, _ type: Value.Type = Value.self
+    ) throws(ProvisioningError) -> Value {
+        try choice(what, among: Value.allCases.map(\.rawValue), Value.init(rawValue:))
+    }
+
+    /// Reads the elements of a list.
+    func list(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
+        guard case .list(let list) = content else { throw problem(expected: expected) }
+        return list
+    }
+
+    /// Reads the elements of a list that is not empty; a value that is no list counts as the only element.
+    func oneOrMore(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
+        let list = if case .list(let list) = content { list } else { [self] }
+        guard !list.isEmpty else { throw problem(expected: expected) }
+        return list
+    }
+
+    /// Reads the entries of a mapping, in their order.
+    func entries(_ expected: String) throws(ProvisioningError) -> [(key: YAMLNode, value: YAMLNode)] {
+        guard case .mapping(let entries) = content else { throw problem(expected: expected) }
+        return entries
+    }
+
+    /// Reads a mapping that has no keys but `keys`.
+    ///
+    /// - Parameter what: what the mapping describes, with its article.
+    func fields(of what: String, among keys: [String]) throws(ProvisioningError) -> YAMLMapping {
+        var values: [String: YAMLNode] = [:]
+        for (key, value) in try entries("\(what): a mapping with \(keys.joined(separator: ", "))") {
+            guard case .text(let name) = key.content, keys.contains(name) else {
+                var near: String?
+                if case .text(let name) = key.content { near = NearMatch.of(name, among: keys) }
+                throw ProvisioningError(
+                    key.position, "\(what) has no key \(key.words)",
+                    remedy: .keys(nearest: near, all: keys))
+            }
+            values[name] = value
+        }
+        return YAMLMapping(what: what, position: position, values: values)
+    }
+}

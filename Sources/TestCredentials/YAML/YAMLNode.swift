@@ -1,0 +1,124 @@
+internal import Yams
+
+/// A value of a YAML text (YAML 1.2) with its position.
+struct YAMLNode: Sendable {
+    /// The kinds of values. A scalar is a text here; the reader of a key decides what the text means.
+    enum Content: Sendable {
+        /// An absent value, `~` or `null`.
+        case nothing
+        case text(String)
+        case list([YAMLNode])
+        case mapping([(key: YAMLNode, value: YAMLNode)])
+    }
+
+    /// The value itself.
+    let content: Content
+    /// Where the value starts.
+    let position: SourcePosition
+}
+
+extension YAMLNode {
+    /// Parses the octets of a YAML document, or of a JSON text, which is one.
+    ///
+    /// - Parameters:
+    ///   - what: what the text describes, with its article.
+    ///   - most: how many values are allowed; a few aliases of aliases could stand for any number.
+    /// - Throws: `ProvisioningError` at the position where the text stops being YAML in UTF-8.
+    init(text bytes: [UInt8], of what: String, most: Int = 10_000) throws(ProvisioningError) {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ProvisioningError(
+                SourcePosition(line: bytes.linesUpToBrokenText, column: 1), "expected text in UTF-8")
+        }
+        // Some editors put a byte order mark in front, which is no part of the text.
+        let isMarked = text.unicodeScalars.first == "\u{FEFF}"
+        let unmarked = isMarked ? String(text.unicodeScalars.dropFirst()) : text
+        let node: Node?
+        do {
+            // Without a named encoding Yams would take one from the environment.
+            node = try Parser(yaml: unmarked, encoding: .utf8).singleRoot()
+        } catch {
+            throw ProvisioningError(error as? YamlError ?? .no, in: unmarked)
+        }
+        guard let node else {
+            throw ProvisioningError(.start, "the text is empty; expected \(what)")
+        }
+        var allowance = Allowance(most: most)
+        try self.init(node, &allowance, within: .start)
+    }
+
+    /// The number of values that are allowed, and of those that were read.
+    private struct Allowance {
+        let most: Int
+        var count = 0
+    }
+
+    private init(_ node: Node, _ allowance: inout Allowance, within place: SourcePosition)
+        throws(ProvisioningError)
+    {
+        position = node.mark.map { SourcePosition(line: $0.line, column: $0.column) } ?? place
+        allowance.count += 1
+        guard allowance.count <= allowance.most else {
+            throw ProvisioningError(position, "there are more than \(allowance.most) values in the text")
+        }
+        switch node {
+        case .scalar(let scalar):
+            let isNothing = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+            content = isNothing ? .nothing : .text(scalar.string)
+        case .sequence(let sequence):
+            var list: [YAMLNode] = []
+            for node in sequence { list.append(try YAMLNode(node, &allowance, within: position)) }
+            content = .list(list)
+        case .mapping(let mapping):
+            var entries: [(key: YAMLNode, value: YAMLNode)] = []
+            for (key, value) in mapping {
+                let key = try YAMLNode(key, &allowance, within: position)
+                entries.append((key, try YAMLNode(value, &allowance, within: key.position)))
+            }
+            content = .mapping(entries)
+        case .alias:
+            // The parser has replaced aliases by their values.
+            content = .nothing
+        }
+    }
+}
+
+extension ProvisioningError {
+    /// Translates an error of Yams about `text`, with the position that Yams names.
+    fileprivate init(_ error: YamlError, in text: String) {
+        func at(_ mark: Yams.Mark) -> SourcePosition { .init(line: mark.line, column: mark.column) }
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            guard !problem.contains("nesting") else {
+                self.init(at(mark), "this is nested too deeply")
+                return
+            }
+            let during = context.map { ", \($0.text) that starts in line \($0.mark.line)" } ?? ""
+            self.init(at(mark), "this is no YAML: \(problem)\(during)")
+        case .duplicatedKeysInMapping(let keys, let context):
+            self.init(
+                at(context.mark),
+                "the key \u{201C}\(keys.first ?? "")\u{201D} is there twice; expected it once")
+        case .reader(let problem, let offset, _, _):
+            let before = text.prefix(offset ?? 0).split(
+                separator: "\n", omittingEmptySubsequences: false)
+            self.init(
+                .init(line: max(before.count, 1), column: (before.last?.unicodeScalars.count ?? 0) + 1),
+                "this is no YAML: \(problem)")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            self.init(.start, "this is no YAML: there is no memory for it")
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The number of the first line with octets that are not UTF-8.
+    fileprivate var linesUpToBrokenText: Int {
+        for (index, line) in split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .enumerated()
+        where String(validating: line, as: UTF8.self) == nil {
+            return index + 1
+        }
+        return 1
+    }
+}

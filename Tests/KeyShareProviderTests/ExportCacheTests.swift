@@ -1,0 +1,86 @@
+import SecretMemory
+import Testing
+
+@testable import KeyShareProvider
+
+@Suite("Export cache")
+struct ExportCacheTests {
+    private let password = SecretBytes(utf8: "first")
+    private let other = SecretBytes(utf8: "second")
+
+    private func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
+
+    @Test("A file is found under its name and password, and not otherwise")
+    func found() {
+        let cache = ExportCache(capacity: 10)
+        #expect(cache.file("a", password: password) == nil)
+        cache.keep(bytes(3), as: "a", password: password)
+        #expect(cache.file("a", password: password) == bytes(3))
+        #expect(cache.file("a", password: other) == nil)
+        #expect(cache.file("b", password: password) == nil)
+    }
+
+    @Test("The size of a held file is told without the password")
+    func sizes() {
+        let cache = ExportCache(capacity: 10)
+        cache.keep(bytes(3), as: "a", password: password)
+        #expect(cache.size(of: "a") == 3)
+        #expect(cache.size(of: "b") == nil)
+    }
+
+    @Test("A file under a new password removes every file of the old one")
+    func newPassword() {
+        let cache = ExportCache(capacity: 10)
+        cache.keep(bytes(3), as: "a", password: password)
+        cache.keep(bytes(4), as: "b", password: other)
+        #expect(cache.size(of: "a") == nil)
+        #expect(cache.file("b", password: other) == bytes(4))
+        #expect(cache.file("b", password: password) == nil)
+    }
+
+    @Test("The oldest files go when the capacity is passed")
+    func capacity() {
+        let cache = ExportCache(capacity: 10)
+        for name in ["a", "b", "c"] { cache.keep(bytes(4), as: name, password: password) }
+        #expect(["a", "b", "c"].map { cache.size(of: $0) } == [nil, 4, 4])
+        cache.keep(bytes(10), as: "d", password: password)
+        #expect(["a", "b", "c", "d"].map { cache.size(of: $0) } == [nil, nil, nil, 10])
+    }
+
+    @Test("A file that is larger than the capacity is not held, and others stay")
+    func tooLarge() {
+        let cache = ExportCache(capacity: 10)
+        cache.keep(bytes(4), as: "a", password: password)
+        cache.keep(bytes(11), as: "b", password: password)
+        #expect(["a", "b"].map { cache.size(of: $0) } == [4, nil])
+    }
+
+    @Test("A file that is kept again replaces the former one and counts once")
+    func replaced() {
+        let cache = ExportCache(capacity: 10)
+        cache.keep(bytes(8), as: "a", password: password)
+        cache.keep(bytes(2), as: "a", password: password)
+        cache.keep(bytes(8), as: "b", password: password)
+        #expect(["a", "b"].map { cache.size(of: $0) } == [2, 8])
+    }
+
+    @Test("Removing all files leaves room for new ones")
+    func removed() {
+        let cache = ExportCache(capacity: 10)
+        cache.keep(bytes(8), as: "a", password: password)
+        cache.removeAll()
+        #expect(cache.size(of: "a") == nil)
+        cache.keep(bytes(8), as: "b", password: password)
+        #expect(cache.file("b", password: password) == bytes(8))
+    }
+}
+
+@Suite("Unique file names")
+struct UniqueFilenamesTests {
+    @Test("A file name that repeats is numbered before its extension")
+    func numbering() {
+        var names = UniqueFilenames()
+        let claimed = ["a.p12", "a.p12", "b.p12", "a.p12", "a-2.p12"].map { names.claim($0) }
+        #expect(claimed == ["a.p12", "a-2.p12", "b.p12", "a-3.p12", "a-2-2.p12"])
+    }
+}
