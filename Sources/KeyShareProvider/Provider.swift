@@ -48,21 +48,25 @@ package final class Provider: ProviderService {
         try refresh()
     }
 
+    /// Lists a page of a container of the 2025 mechanism (docs/rules.md R3.1).
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try listing().page(of: container, after: cursor, limit: limit)
     }
 
+    /// Finds an item of the 2025 mechanism by its identifier.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         try listing().item(identifier)
     }
 
+    /// Names the services of an item, which is the password service alone (docs/rules.md R6.1).
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         _ = try listing().item(identifier)
         return [PasswordService.name]
     }
 
+    /// Makes the bytes of an item of the 2025 mechanism, or takes them from memory.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -91,6 +95,7 @@ package final class Provider: ProviderService {
         }
     }
 
+    /// Lists what decides where each identity is listed, for an explanation on the consumer's side.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
@@ -101,6 +106,7 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < identities.count ? String(range.upperBound) : nil)
     }
 
+    /// Lists the rows that the legacy mechanism shows for `types` (docs/rules.md R1.5).
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {

@@ -28,13 +28,16 @@ package struct ProvisioningError: Failure {
         case shorterInterval
     }
 
+    /// The kind of failure.
     package let code: Code
+    /// One sentence about what happened; in front of it the place in the text where one was read.
     package let reason: String
     /// Where in a text the problem is; nil where no text was read.
     package let position: SourcePosition?
     /// What helps; nil where the reason says everything.
     package let remedy: Remedy?
 
+    /// An error of anything but a text.
     package init(_ code: Code, _ reason: String, remedy: Remedy? = nil) {
         self.init(code, reason, position: nil, remedy: remedy)
     }

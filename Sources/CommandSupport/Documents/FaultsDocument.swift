@@ -11,13 +11,13 @@ package struct FaultsDocument: Codable, Sendable {
         /// What a correct consumer does about the fault.
         package let duty: String
         /// The exit codes of a correct consumer's commands.
-        package let expectation: Specimen.Expectation
+        package let expectation: TestVector.Expectation
 
-        init(_ specimen: Specimen) {
-            name = specimen.name
-            sentence = specimen.sentence
-            duty = specimen.duty
-            expectation = specimen.expectation
+        init(_ vector: TestVector) {
+            name = vector.name
+            sentence = vector.summary
+            duty = vector.expectedBehaviour
+            expectation = vector.expectation
         }
     }
 
@@ -25,7 +25,7 @@ package struct FaultsDocument: Codable, Sendable {
     package let faults: [Fault]
 
     /// Describes faults.
-    package init(_ faults: [Specimen]) {
+    package init(_ faults: [TestVector]) {
         self.faults = faults.map(Fault.init)
     }
 }

@@ -17,12 +17,14 @@ package struct FaultyProvider: ProviderService {
         changes = fault.answers
     }
 
+    /// The provider's services, late or under other names if the fault says so.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         let names = try await provider.services(for: identifier)
         await delay()
         return changes.services(names)
     }
 
+    /// The provider's bytes, late, changed, or under a password that was just replaced if the fault says so.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         await delay()
         if changes.rotatesPassword {
@@ -35,36 +37,43 @@ package struct FaultyProvider: ProviderService {
         return changes.content(try await provider.content(of: identifier))
     }
 
+    /// The provider's password, or the fault's answer in place of it.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         guard let password = changes.password else { return try provider.password(for: identifier) }
         return try password()
     }
 
+    /// The provider's period of grants; one that never ends if the fault rotates the password.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         // A rotation would end the grant between the fetch of the password and the read of the bytes.
         changes.rotatesPassword ? 0 : try provider.grantPeriod()
     }
 
+    /// The provider's page.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try await provider.page(of: container, after: cursor, limit: limit)
     }
 
+    /// The provider's item.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         try await provider.item(identifier)
     }
 
+    /// The provider's rows of the legacy mechanism.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try await provider.present(types, after: cursor, limit: limit)
     }
 
+    /// The provider's export of the legacy mechanism.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         try await provider.choose(row, types: types)
     }
 
+    /// The provider's facts about identities.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
