@@ -179,7 +179,13 @@ let package = Package(
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
-                "COpenSSL", "KeySharing", "OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport",
+                "COpenSSL", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
+        .testTarget(
+            name: "PKCS12CompatibilityTests",
+            dependencies: [
+                "OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(

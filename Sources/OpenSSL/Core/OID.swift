@@ -1,26 +1,91 @@
-/// The object identifiers that the structures of RFC 7292 are made of.
+/// The object identifiers of RFC 7292 and of the algorithms around it, as dotted text.
+///
+/// Every identifier that code compares or writes stands here once. Tables that map many identifiers to names, such as
+/// those of encryption schemes, stand with the code that reads them.
 package enum OID {
+    // Content types (RFC 5652, 4, 5 and 8).
+
+    /// id-data: octets without further structure.
     package static let data = "1.2.840.113549.1.7.1"
+    /// id-signedData: content with signatures; `.p7b` files are of this type.
     package static let signedData = "1.2.840.113549.1.7.2"
+    /// id-encryptedData: content that is encrypted under a key from a password.
     package static let encryptedData = "1.2.840.113549.1.7.6"
 
+    // Types of bags (RFC 7292, 4.2.1 to 4.2.6).
+
+    /// keyBag: a PrivateKeyInfo in the clear.
     package static let keyBag = "1.2.840.113549.1.12.10.1.1"
+    /// pkcs8ShroudedKeyBag: an EncryptedPrivateKeyInfo.
     package static let shroudedKeyBag = "1.2.840.113549.1.12.10.1.2"
+    /// certBag: a certificate.
     package static let certBag = "1.2.840.113549.1.12.10.1.3"
+    /// crlBag: a certificate revocation list.
     package static let crlBag = "1.2.840.113549.1.12.10.1.4"
+    /// secretBag: any other secret.
     package static let secretBag = "1.2.840.113549.1.12.10.1.5"
+    /// safeContentsBag: SafeContents inside SafeContents.
     package static let safeContentsBag = "1.2.840.113549.1.12.10.1.6"
 
+    // Types of certificates in a certBag (RFC 7292, 4.2.3).
+
+    /// x509Certificate: the DER of an X.509 certificate.
     package static let x509Certificate = "1.2.840.113549.1.9.22.1"
+    /// sdsiCertificate: a certificate of SDSI, in Base64.
     package static let sdsiCertificate = "1.2.840.113549.1.9.22.2"
 
+    // Attributes of bags (RFC 2985, 5.5.1 and 5.5.2).
+
+    /// friendlyName: a name for people, a BMPString.
     package static let friendlyName = "1.2.840.113549.1.9.20"
+    /// localKeyID: octets that tie a key to a certificate.
     package static let localKeyID = "1.2.840.113549.1.9.21"
+    /// Oracle's attribute by which Java's key stores mark a certificate as a trust anchor.
     package static let javaTrustedKeyUsage = "2.16.840.1.113894.746875.1.1"
 
+    // Encryption and MAC schemes (RFC 8018, A; RFC 7292, C; RFC 9579; RFC 7914, 7).
+
+    /// PBES2: a key derivation and a cipher, each named on its own.
     package static let pbes2 = "1.2.840.113549.1.5.13"
+    /// PBMAC1: a key derivation and a MAC, each named on its own.
     package static let pbmac1 = "1.2.840.113549.1.5.14"
+    /// PBKDF2, a key derivation.
     package static let pbkdf2 = "1.2.840.113549.1.5.12"
-    package static let hmacSHA256 = "1.2.840.113549.2.9"
+    /// scrypt, a key derivation that needs memory.
     package static let scrypt = "1.3.6.1.4.1.11591.4.11"
+    /// pbeWithSHAAnd3-KeyTripleDES-CBC, what most writers used before PBES2.
+    package static let pbeWithSHA1AndTripleDES = "1.2.840.113549.1.12.1.3"
+    /// pbeWithSHAAnd40BitRC2-CBC, which many writers used for certificates.
+    package static let pbeWithSHA1AndRC2With40Bits = "1.2.840.113549.1.12.1.6"
+
+    // Ciphers of PBES2 (RFC 8018, B.2; NIST's AES identifiers; RFC 2984).
+
+    /// AES with a key of 128 bits in CBC mode.
+    package static let aes128CBC = "2.16.840.1.101.3.4.1.2"
+    /// AES with a key of 256 bits in CBC mode.
+    package static let aes256CBC = "2.16.840.1.101.3.4.1.42"
+    /// Triple DES with three keys in CBC mode (des-EDE3-CBC).
+    package static let tripleDESCBC = "1.2.840.113549.3.7"
+    /// RC2 in CBC mode, with parameters that name the effective key bits.
+    package static let rc2CBC = "1.2.840.113549.3.2"
+    /// CAST5 in CBC mode, with parameters that name the key bits.
+    package static let cast5CBC = "1.2.840.113533.7.66.10"
+
+    // Digests and HMACs (RFC 8017, B.1; RFC 8018, B.1.1).
+
+    /// SHA-1.
+    package static let sha1 = "1.3.14.3.2.26"
+    /// SHA-256.
+    package static let sha256 = "2.16.840.1.101.3.4.2.1"
+    /// HMAC with SHA-1: the pseudo-random function of PBKDF2 where none is named.
+    package static let hmacSHA1 = "1.2.840.113549.2.7"
+    /// HMAC with SHA-256.
+    package static let hmacSHA256 = "1.2.840.113549.2.9"
+
+    // Keys (RFC 3279, 2.3).
+
+    /// rsaEncryption: an RSA key.
+    package static let rsa = "1.2.840.113549.1.1.1"
+    /// id-dsa: a DSA key.
+    package static let dsa = "1.2.840.10040.4.1"
 }

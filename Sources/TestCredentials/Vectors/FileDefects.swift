@@ -125,7 +125,7 @@ enum FileDefects {
             "no-mac", "The file has no MAC.", "refuses it unless it was told to take such files", .refused(10)
         ) { context in
             var assembly = assembly(of: try context.identity())
-            assembly.hasMAC = false
+            assembly.profile = PKCS12Profile(.noMAC)
             return .file(try context.file(assembly))
         },
         iterations("iteration-bomb", 2_147_483_647, "two thousand million", "counts before it derives"),

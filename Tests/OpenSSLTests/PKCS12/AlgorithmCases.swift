@@ -1,5 +1,6 @@
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 /// A scheme that one identifier names.
@@ -13,10 +14,10 @@ struct NamedScheme: Sendable, CustomTestStringConvertible {
     static let pbes1 = [
         NamedScheme(oid: "1.2.840.113549.1.12.1.1", name: "pbeWithSHA1And128BitRC4"),
         NamedScheme(oid: "1.2.840.113549.1.12.1.2", name: "pbeWithSHA1And40BitRC4"),
-        NamedScheme(oid: "1.2.840.113549.1.12.1.3", name: "pbeWithSHA1And3-KeyTripleDES-CBC"),
+        NamedScheme(oid: OID.pbeWithSHA1AndTripleDES, name: "pbeWithSHA1And3-KeyTripleDES-CBC"),
         NamedScheme(oid: "1.2.840.113549.1.12.1.4", name: "pbeWithSHA1And2-KeyTripleDES-CBC"),
         NamedScheme(oid: "1.2.840.113549.1.12.1.5", name: "pbeWithSHA1And128BitRC2-CBC"),
-        NamedScheme(oid: "1.2.840.113549.1.12.1.6", name: "pbeWithSHA1And40BitRC2-CBC"),
+        NamedScheme(oid: OID.pbeWithSHA1AndRC2With40Bits, name: "pbeWithSHA1And40BitRC2-CBC"),
         NamedScheme(oid: "1.2.840.113549.1.5.3", name: "pbeWithMD5AndDES-CBC"),
         NamedScheme(oid: "1.2.840.113549.1.5.6", name: "pbeWithMD5AndRC2-CBC"),
         NamedScheme(oid: "1.2.840.113549.1.5.10", name: "pbeWithSHA1AndDES-CBC"),
@@ -58,23 +59,23 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let all: [PBES2Cipher] = [
-        .init("AES-128-CBC", "2.16.840.1.101.3.4.1.2", 16),
+        .init("AES-128-CBC", OID.aes128CBC, 16),
         .init("AES-192-CBC", "2.16.840.1.101.3.4.1.22", 24),
-        .init("AES-256-CBC", "2.16.840.1.101.3.4.1.42", 32),
+        .init("AES-256-CBC", OID.aes256CBC, 32),
         .init("AES-128-OFB", "2.16.840.1.101.3.4.1.3", 16),
         .init("AES-256-OFB", "2.16.840.1.101.3.4.1.43", 32),
         .init("AES-128-CFB", "2.16.840.1.101.3.4.1.4", 16),
         .init("AES-256-CFB", "2.16.840.1.101.3.4.1.44", 32),
-        .init("DES-EDE3-CBC", "1.2.840.113549.3.7", 24, .vector(8)),
+        .init("DES-EDE3-CBC", OID.tripleDESCBC, 24, .vector(8)),
         .init("DES-CBC", "1.3.14.3.2.7", 8, .vector(8)), .init("DES-OFB", "1.3.14.3.2.8", 8, .vector(8)),
         .init("DES-CFB", "1.3.14.3.2.9", 8, .vector(8)),
-        .init("RC2-CBC-40", "1.2.840.113549.3.2", 5, .version(160), statesKeyLength: true),
-        .init("RC2-CBC-64", "1.2.840.113549.3.2", 8, .version(120), statesKeyLength: true),
-        .init("RC2-CBC-128", "1.2.840.113549.3.2", 16, .version(58), statesKeyLength: true),
-        .init("RC2-CBC-40", "1.2.840.113549.3.2", 5, .version(160)),
-        .init("RC2-CBC-128", "1.2.840.113549.3.2", 16, .version(58)),
-        .init("CAST5-CBC", "1.2.840.113533.7.66.10", 16, .keyBits(128), primitive: "CAST5-CBC"),
-        .init("CAST5-CBC", "1.2.840.113533.7.66.10", 16, .vector(8)),
+        .init("RC2-CBC-40", OID.rc2CBC, 5, .version(160), statesKeyLength: true),
+        .init("RC2-CBC-64", OID.rc2CBC, 8, .version(120), statesKeyLength: true),
+        .init("RC2-CBC-128", OID.rc2CBC, 16, .version(58), statesKeyLength: true),
+        .init("RC2-CBC-40", OID.rc2CBC, 5, .version(160)),
+        .init("RC2-CBC-128", OID.rc2CBC, 16, .version(58)),
+        .init("CAST5-CBC", OID.cast5CBC, 16, .keyBits(128), primitive: "CAST5-CBC"),
+        .init("CAST5-CBC", OID.cast5CBC, 16, .vector(8)),
         .init("BF-CBC", "1.3.6.1.4.1.3029.1.2", 16, .vector(8)),
         .init("SEED-CBC", "1.2.410.200004.1.4", 16),
         .init("CAMELLIA-128-CBC", "1.2.392.200011.61.1.1.1.2", 16),
@@ -142,13 +143,13 @@ struct PseudoRandomFunction: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let all: [PseudoRandomFunction] = [
-        .init(name: "SHA-1", oid: "1.2.840.113549.2.7", digest: "SHA1"),
+        .init(name: "SHA-1", oid: OID.hmacSHA1, digest: "SHA1"),
         .init(name: "MD5", oid: "1.2.840.113549.2.6", digest: "MD5"),
         .init(name: "MD5", oid: "1.3.6.1.5.5.8.1.1", digest: "MD5"),
         .init(name: "SHA-1", oid: "1.3.6.1.5.5.8.1.2", digest: "SHA1"),
         .init(name: "RIPEMD160", oid: "1.3.6.1.5.5.8.1.4", digest: "RIPEMD160"),
         .init(name: "SHA-224", oid: "1.2.840.113549.2.8", digest: "SHA224"),
-        .init(name: "SHA-256", oid: "1.2.840.113549.2.9", digest: "SHA256"),
+        .init(name: "SHA-256", oid: OID.hmacSHA256, digest: "SHA256"),
         .init(name: "SHA-384", oid: "1.2.840.113549.2.10", digest: "SHA384"),
         .init(name: "SHA-512", oid: "1.2.840.113549.2.11", digest: "SHA512"),
         .init(name: "SHA-512/224", oid: "1.2.840.113549.2.12", digest: "SHA512-224"),
@@ -184,5 +185,12 @@ extension DER.Serializer {
             if let keyLength { try values.serialize(keyLength) }
             if let prf { try values.sequence { try $0.null(after: prf) } }
         }
+    }
+}
+
+extension PKCS12Samples {
+    /// A layer of 64 octets that claims to be encrypted under the AlgorithmIdentifier that `algorithm` writes.
+    static func layer(_ algorithm: (inout DER.Serializer) throws -> Void) throws -> EncryptedLayer {
+        layer(algorithm: try ASN1.encoded(algorithm))
     }
 }

@@ -1,6 +1,7 @@
 import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 /// Every scheme is written by OpenSSL's own functions, or from its primitives where it has no more than
@@ -39,7 +40,7 @@ struct AlgorithmTests {
         let keyLength = cipher.statesKeyLength ? cipher.keyLength : nil
         let algorithm = try ASN1.encoded { coder in
             try coder.appendPBES2(
-                { try $0.appendPBKDF2(Self.salt, 3, keyLength: keyLength, prf: "1.2.840.113549.2.9") },
+                { try $0.appendPBKDF2(Self.salt, 3, keyLength: keyLength, prf: OID.hmacSHA256) },
                 { try cipher.append(to: &$0) })
         }
         let key = try LibraryWriter.pbkdf2(
@@ -61,7 +62,7 @@ struct AlgorithmTests {
             try coder.appendPBES2(
                 { try $0.appendPBKDF2(Self.salt, 3, keyLength: nil, prf: function.oid) },
                 { cipher in
-                    try cipher.objectIdentifier("2.16.840.1.101.3.4.1.42")
+                    try cipher.objectIdentifier(OID.aes256CBC)
                     try cipher.octets(vector)
                 })
         }
@@ -79,7 +80,7 @@ struct AlgorithmTests {
             try coder.appendPBES2(
                 { try $0.appendPBKDF2(Self.salt, 3, keyLength: nil, prf: nil) },
                 { cipher in
-                    try cipher.objectIdentifier("1.2.840.113549.3.7")
+                    try cipher.objectIdentifier(OID.tripleDESCBC)
                     try cipher.octets(Self.salt)
                 })
         }
@@ -101,7 +102,7 @@ struct AlgorithmTests {
                     }
                 },
                 { cipher in
-                    try cipher.objectIdentifier("2.16.840.1.101.3.4.1.42")
+                    try cipher.objectIdentifier(OID.aes256CBC)
                     try cipher.octets([UInt8](repeating: 6, count: 16))
                 })
         }
@@ -121,13 +122,14 @@ struct AlgorithmTests {
             ("whirlpool", "HMAC-WHIRLPOOL"),
         ])
     func macs(digest: String, name: String) throws {
-        let bare = try FileBuilder.file(
-            [FileBuilder.safe([FileBuilder.bag(certificate: FileBuilder.first.certificate)])], mac: .none)
+        let bare = try PKCS12Samples.file(
+            [PKCS12Samples.safe([PKCS12Samples.bag(certificate: PKCS12Samples.first.certificate)])],
+            mac: .none)
         let file = try LibraryWriter.authenticated(bare, digest: digest, password: Self.word)
         let contents = try PKCS12.read(file, password: .text(SecretBytes(utf8: Self.word)))
         #expect(contents.mac?.algorithm == name)
         #expect(contents.mac?.iterations == 3)
-        #expect(contents.certificates == [FileBuilder.first.certificate])
+        #expect(contents.certificates == [PKCS12Samples.first.certificate])
         let wrong = PKCS12.inspect(file, password: .text(SecretBytes(utf8: "passwort")))
         #expect(wrong.verdict == .wrongPassword)
     }
@@ -160,7 +162,7 @@ struct AlgorithmTests {
         let content = try ASN1.encoded { coder in
             try coder.sequence {
                 $0.serializeRawBytes(
-                    try FileBuilder.safe([FileBuilder.bag(certificate: FileBuilder.first.certificate)]))
+                    try PKCS12Samples.safe([PKCS12Samples.bag(certificate: PKCS12Samples.first.certificate)]))
             }
         }
         let key = try LibraryWriter.pbkdf2(
@@ -193,11 +195,11 @@ struct AlgorithmTests {
         _ scheme: String, _ encrypt: (SecretBytes) throws -> EncryptedLayer,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let identity = FileBuilder.first
-        let certificate = try FileBuilder.contents([FileBuilder.bag(certificate: identity.certificate)])
-        let file = try FileBuilder.file([
-            FileBuilder.encryptedSafe(encrypt(SecretBytes(certificate))),
-            FileBuilder.safe([FileBuilder.bag(key: encrypt(identity.key.pkcs8()))]),
+        let identity = PKCS12Samples.first
+        let certificate = try PKCS12Samples.contents([PKCS12Samples.bag(certificate: identity.certificate)])
+        let file = try PKCS12Samples.file([
+            PKCS12Samples.encryptedSafe(encrypt(SecretBytes(certificate))),
+            PKCS12Samples.safe([PKCS12Samples.bag(key: encrypt(identity.key.pkcs8()))]),
         ])
         let contents = try PKCS12.read(file, password: .text(SecretBytes(utf8: Self.word)))
         #expect(contents.encryption == [scheme], sourceLocation: sourceLocation)

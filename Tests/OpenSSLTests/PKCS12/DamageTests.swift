@@ -1,13 +1,14 @@
 @testable import OpenSSL
+import TestSupport
 import Testing
 
 @Suite("Damaged PKCS #12")
 struct DamageTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
+    private let password = PKCS12Password.text(PKCS12Samples.password)
 
     @Test("cut off after any byte is malformed")
     func truncation() throws {
-        let bytes = try FileBuilder.written()
+        let bytes = try PKCS12Samples.written()
         for count in 0..<bytes.count {
             #expect(PKCS12.inspect(Array(bytes[..<count]), password: password).verdict == .malformed)
         }
@@ -15,7 +16,7 @@ struct DamageTests {
 
     @Test("and truncated at any byte of BER with indefinite lengths is never accepted")
     func openEnd() throws {
-        let bytes = try FileBuilder.written()
+        let bytes = try PKCS12Samples.written()
         for count in 4..<bytes.count {
             let cut = [0x30, 0x80] + bytes[4..<count] + [0, 0]
             let report = PKCS12.inspect(Array(cut), password: password)
@@ -28,8 +29,8 @@ struct DamageTests {
         "in 2,000 seeded ways opens only where what the MAC protects is whole, and always ends in a verdict")
     func mutants() throws {
         let files = try [
-            FileBuilder.written(.modern.iterations(1), chain: [FileBuilder.second.certificate]),
-            FileBuilder.written(.compatible.iterations(1)),
+            PKCS12Samples.written(.modern.iterations(1), chain: [PKCS12Samples.second.certificate]),
+            PKCS12Samples.written(.compatible.iterations(1)),
         ]
         var generator = Seed("0x5EED").generator()
         for number in 0..<2_000 {
@@ -37,7 +38,7 @@ struct DamageTests {
             Damage.mutate(&mutant, using: &generator)
             let report = PKCS12.inspect(mutant, password: password)
             guard report.verdict == .ok, report.contents.mac != nil else { continue }
-            let isWhole = report.contents.identities.first?.certificate == FileBuilder.first.certificate
+            let isWhole = report.contents.identities.first?.certificate == PKCS12Samples.first.certificate
             #expect(isWhole, "mutant \(number)")
         }
     }

@@ -1,24 +1,25 @@
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 /// Each of these files would hold a core for minutes, or forever, if its work were begun.
 @Suite("A PKCS #12 file that asks for too much", .timeLimit(.minutes(1)))
 struct LimitTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
-    private let first = FileBuilder.first
+    private let password = PKCS12Password.text(PKCS12Samples.password)
+    private let first = PKCS12Samples.first
 
     @Test(
         "is refused before the derivation: in the MAC, in a safe, in a key, in a key inside a safe",
         arguments: [0, -1, 2_000_001, 2_147_483_647, Int.min, Int.max])
     func iterations(count: Int) throws {
-        let bag = try FileBuilder.bag(certificate: first.certificate)
-        let bomb = try FileBuilder.encrypt(first.key.pkcs8(), claiming: count)
+        let bag = try PKCS12Samples.bag(certificate: first.certificate)
+        let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: count)
         for bytes in try [
-            FileBuilder.file([FileBuilder.safe([bag])], mac: .claiming(count)),
-            FileBuilder.file([FileBuilder.encryptedSafe(bomb)]),
-            FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: bomb)])]),
-            FileBuilder.file([FileBuilder.encryptedSafe([FileBuilder.bag(key: bomb)])]),
+            PKCS12Samples.file([PKCS12Samples.safe([bag])], mac: .claiming(count)),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe(bomb)]),
+            PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(key: bomb)])]),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe([PKCS12Samples.bag(key: bomb)])]),
         ] {
             let report = PKCS12.inspect(bytes, password: password)
             #expect(report.error == PKCS12Error(.refused(limit: .iterations)))
@@ -28,10 +29,13 @@ struct LimitTests {
 
     @Test("is refused when the counts add up to too much, whatever the password")
     func totalIterations() throws {
-        let bomb = try FileBuilder.encrypt(first.key.pkcs8(), claiming: 2_000_000)
-        let keys = try [FileBuilder.bag(key: bomb), FileBuilder.bag(key: bomb), FileBuilder.bag(key: bomb)]
+        let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000_000)
+        let keys = try [
+            PKCS12Samples.bag(key: bomb), PKCS12Samples.bag(key: bomb), PKCS12Samples.bag(key: bomb),
+        ]
         for bytes in try [
-            FileBuilder.file([FileBuilder.safe(keys)]), FileBuilder.file([FileBuilder.encryptedSafe(keys)]),
+            PKCS12Samples.file([PKCS12Samples.safe(keys)]),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe(keys)]),
         ] {
             let report = PKCS12.inspect(bytes, password: password)
             #expect(report.error == PKCS12Error(.refused(limit: .totalIterations)))
@@ -44,7 +48,7 @@ struct LimitTests {
             (1 << 20, 8, 1), (1 << 14, 1 << 20, 1), (1 << 10, 1, 1 << 20), (3, 1, 1), (1, 1, 1), (-2, 1, 1),
             (1 << 14, 0, 1), (Int.max, Int.max, Int.max),
         ] {
-            let layer = try FileBuilder.layer { coder in
+            let layer = try PKCS12Samples.layer { coder in
                 try coder.sequence { algorithm in
                     try algorithm.objectIdentifier(OID.pbes2)
                     try algorithm.sequence { parameters in
@@ -58,14 +62,14 @@ struct LimitTests {
                             }
                         }
                         try parameters.sequence { cipher in
-                            try cipher.objectIdentifier("2.16.840.1.101.3.4.1.42")
+                            try cipher.objectIdentifier(OID.aes256CBC)
                             try cipher.octets([UInt8](repeating: 0, count: 16))
                         }
                     }
                 }
             }
             let report = PKCS12.inspect(
-                try FileBuilder.file([FileBuilder.encryptedSafe(layer)]), password: password)
+                try PKCS12Samples.file([PKCS12Samples.encryptedSafe(layer)]), password: password)
             #expect(report.error == PKCS12Error(.refused(limit: .scrypt)), "\(cost) \(blockSize)")
         }
     }
@@ -73,18 +77,18 @@ struct LimitTests {
     @Test("is refused for its size, its number of safes and its number of bags, and not one before")
     func counts() throws {
         var limits = PKCS12Limits.standard
-        let bag = try FileBuilder.bag(certificate: first.certificate)
-        let safe = try FileBuilder.safe([])
-        #expect(verdict(try FileBuilder.file(Array(repeating: safe, count: 32))) == nil)
-        #expect(verdict(try FileBuilder.file(Array(repeating: safe, count: 33))) == .safes)
+        let bag = try PKCS12Samples.bag(certificate: first.certificate)
+        let safe = try PKCS12Samples.safe([])
+        #expect(verdict(try PKCS12Samples.file(Array(repeating: safe, count: 32))) == nil)
+        #expect(verdict(try PKCS12Samples.file(Array(repeating: safe, count: 33))) == .safes)
         let bags = try [
-            FileBuilder.safe(Array(repeating: bag, count: 32)),
-            FileBuilder.safe(Array(repeating: bag, count: 32)),
+            PKCS12Samples.safe(Array(repeating: bag, count: 32)),
+            PKCS12Samples.safe(Array(repeating: bag, count: 32)),
         ]
-        #expect(verdict(try FileBuilder.file(bags)) == nil)
-        #expect(verdict(try FileBuilder.file(bags + [FileBuilder.safe([bag])])) == .bags)
-        #expect(verdict(try FileBuilder.file(bags + [FileBuilder.encryptedSafe([bag])])) == .bags)
-        let file = try FileBuilder.file([safe])
+        #expect(verdict(try PKCS12Samples.file(bags)) == nil)
+        #expect(verdict(try PKCS12Samples.file(bags + [PKCS12Samples.safe([bag])])) == .bags)
+        #expect(verdict(try PKCS12Samples.file(bags + [PKCS12Samples.encryptedSafe([bag])])) == .bags)
+        let file = try PKCS12Samples.file([safe])
         limits.fileSize = file.count
         #expect(verdict(file, limits) == nil)
         limits.fileSize -= 1
@@ -94,11 +98,11 @@ struct LimitTests {
 
     @Test("is refused for safe contents three deep inside safe contents")
     func nesting() throws {
-        var contents = try FileBuilder.contents([])
+        var contents = try PKCS12Samples.contents([])
         for depth in 1...3 {
-            contents = try FileBuilder.contents([FileBuilder.bag(OID.safeContentsBag, value: contents)])
+            contents = try PKCS12Samples.contents([PKCS12Samples.bag(OID.safeContentsBag, value: contents)])
             let data = contents
-            let bytes = try FileBuilder.file([ASN1.encoded { try $0.appendData(data) }])
+            let bytes = try PKCS12Samples.file([ASN1.encoded { try $0.appendData(data) }])
             #expect(verdict(bytes) == (depth <= 2 ? nil : .nesting))
         }
     }

@@ -1,31 +1,32 @@
 import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 @Suite("With a password that the MAC accepts")
 struct ProvenPasswordTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
-    private let first = FileBuilder.first
+    private let password = PKCS12Password.text(PKCS12Samples.password)
+    private let first = PKCS12Samples.first
 
     @Test(
         "a safe that decrypts to something else is malformed, and says where",
         arguments: [[], [4, 5, 104, 101, 108, 108, 111], [0x30, 0x80], [UInt8](repeating: 0xA5, count: 40)])
     func strangeSafe(plaintext: [UInt8]) throws {
-        let layer = try FileBuilder.encrypt(SecretBytes(plaintext))
-        let file = try FileBuilder.file([FileBuilder.encryptedSafe(layer)])
+        let layer = try PKCS12Samples.encrypt(SecretBytes(plaintext))
+        let file = try PKCS12Samples.file([PKCS12Samples.encryptedSafe(layer)])
         let expected = PKCS12Error.malformed("safe 1", expected: "a SEQUENCE of bags")
         #expect(PKCS12.inspect(file, password: password).error == expected)
     }
 
     @Test("a safe that does not decrypt is damaged, or under another password")
     func shutSafe() throws {
-        let bag = try FileBuilder.bag("1.2.3.5", value: [4, 40] + [UInt8](repeating: 0x41, count: 40))
-        let layer = try FileBuilder.encrypt(SecretBytes(FileBuilder.contents([bag])))
+        let bag = try PKCS12Samples.bag("1.2.3.5", value: [4, 40] + [UInt8](repeating: 0x41, count: 40))
+        let layer = try PKCS12Samples.encrypt(SecretBytes(PKCS12Samples.contents([bag])))
         let another = SecretBytes(utf8: "another")
         for file in try [
-            FileBuilder.file([FileBuilder.encryptedSafe(cut(layer))]),
-            FileBuilder.file([FileBuilder.encryptedSafe([bag], password: another)]),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe(cut(layer))]),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe([bag], password: another)]),
         ] {
             #expect(PKCS12.inspect(file, password: password).error == .unopened("safe 1"))
         }
@@ -37,13 +38,13 @@ struct ProvenPasswordTests {
         // The version, then what belongs after the algorithm: an ECPrivateKey begins like this.
         let elliptic: [UInt8] = [0x30, 6, 2, 1, 1, 4, 1, 1]
         for plaintext in [Array(whole.dropLast(1)), [UInt8](repeating: 0xA5, count: 40), elliptic, []] {
-            let contents = try read(FileBuilder.encrypt(SecretBytes(plaintext)))
+            let contents = try read(PKCS12Samples.encrypt(SecretBytes(plaintext)))
             #expect(contents.unreadableKeys.map(\.place) == ["safe 1, bag 1"])
             #expect(throws: PKCS12Error.malformed("safe 1, bag 1", expected: "a private key")) {
                 try contents.requireIdentities()
             }
         }
-        let layer = try FileBuilder.encrypt(SecretBytes([UInt8](repeating: 0x41, count: 48)))
+        let layer = try PKCS12Samples.encrypt(SecretBytes([UInt8](repeating: 0x41, count: 48)))
         let contents = try read(cut(layer))
         #expect(contents.lockedKeys.map(\.place) == ["safe 1, bag 1"])
         #expect(contents.obstacles == [.unopened("safe 1, bag 1")])
@@ -54,11 +55,11 @@ struct ProvenPasswordTests {
         let info = try ASN1.encoded { coder in
             try coder.sequence { info in
                 try info.serialize(0)
-                try info.sequence { try $0.null(after: "1.2.840.113549.1.1.1") }
+                try info.sequence { try $0.null(after: OID.rsa) }
                 try info.octets([1, 2, 3])
             }
         }
-        let file = try FileBuilder.file([FileBuilder.safe([FileBuilder.bag(OID.keyBag, value: info)])])
+        let file = try PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(OID.keyBag, value: info)])])
         let contents = try PKCS12.read(file, password: password)
         #expect(contents.unreadableKeys.count == 1)
         #expect(contents.unknownKeys.isEmpty)
@@ -70,12 +71,12 @@ struct ProvenPasswordTests {
             try $0.appendCertificateBag(first.certificate.der + [0], .init())
         }
         let key = try unsafe first.key.pkcs8().withUnsafeBytes { unsafe Array($0) + [0] }
-        let bags = try [certificate, FileBuilder.bag(key: FileBuilder.encrypt(SecretBytes(key)))]
-        let contents = try FileBuilder.contents(bags) + [0, 1]
-        let shut = try FileBuilder.encryptedSafe(FileBuilder.encrypt(SecretBytes(contents)))
+        let bags = try [certificate, PKCS12Samples.bag(key: PKCS12Samples.encrypt(SecretBytes(key)))]
+        let contents = try PKCS12Samples.contents(bags) + [0, 1]
+        let shut = try PKCS12Samples.encryptedSafe(PKCS12Samples.encrypt(SecretBytes(contents)))
         let open = try ASN1.encoded { try $0.appendData(contents) }
         for safe in [shut, open] {
-            let read = try PKCS12.read(FileBuilder.file([safe], trailing: [0]), password: password)
+            let read = try PKCS12.read(PKCS12Samples.file([safe], trailing: [0]), password: password)
             #expect(read.identities.map(\.certificate) == [first.certificate])
             #expect(
                 Set(read.notes) == [
@@ -94,6 +95,6 @@ struct ProvenPasswordTests {
 
     private func read(_ key: EncryptedLayer) throws -> PKCS12Contents {
         try PKCS12.read(
-            FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: key)])]), password: password)
+            PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(key: key)])]), password: password)
     }
 }

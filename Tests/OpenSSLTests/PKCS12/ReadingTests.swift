@@ -1,24 +1,25 @@
 import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 @Suite("Reading PKCS #12")
 struct ReadingTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
-    private let first = FileBuilder.first
-    private let second = FileBuilder.second
+    private let password = PKCS12Password.text(PKCS12Samples.password)
+    private let first = PKCS12Samples.first
+    private let second = PKCS12Samples.second
 
     @Test("finds every identity, whatever the order and whether localKeyID is right")
     func severalIdentities() throws {
-        let confusing = BagAttributeSet(localKeyID: [1])
-        let bytes = try FileBuilder.file([
-            FileBuilder.encryptedSafe([
-                FileBuilder.bag(certificate: second.certificate, confusing),
-                FileBuilder.bag(certificate: first.certificate, confusing),
+        let confusing = PKCS12FileBuilder.Attributes(localKeyID: [1])
+        let bytes = try PKCS12Samples.file([
+            PKCS12Samples.encryptedSafe([
+                PKCS12Samples.bag(certificate: second.certificate, confusing),
+                PKCS12Samples.bag(certificate: first.certificate, confusing),
             ]),
-            FileBuilder.safe([
-                FileBuilder.bag(key: first.key, confusing), FileBuilder.bag(key: second.key, confusing),
+            PKCS12Samples.safe([
+                PKCS12Samples.bag(key: first.key, confusing), PKCS12Samples.bag(key: second.key, confusing),
             ]),
         ])
         let contents = try PKCS12.read(bytes, password: password)
@@ -29,12 +30,12 @@ struct ReadingTests {
 
     @Test("tells a certificate for another key from a key without one")
     func mismatch() throws {
-        let named = BagAttributeSet(localKeyID: [1])
+        let named = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let mismatched = try PKCS12.read(
-            FileBuilder.file([
-                FileBuilder.safe([
-                    FileBuilder.bag(key: first.key, named),
-                    FileBuilder.bag(certificate: second.certificate, named),
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag(key: first.key, named),
+                    PKCS12Samples.bag(certificate: second.certificate, named),
                 ])
             ]), password: password)
         #expect(mismatched.mismatchedKeys.count == 1)
@@ -42,7 +43,8 @@ struct ReadingTests {
         #expect(throws: PKCS12Error(.keyMismatch)) { try mismatched.requireIdentities() }
 
         let alone = try PKCS12.read(
-            FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: first.key, named)])]), password: password
+            PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(key: first.key, named)])]),
+            password: password
         )
         #expect(alone.mismatchedKeys.isEmpty)
         #expect(alone.keys.count == 1)
@@ -51,8 +53,8 @@ struct ReadingTests {
 
     @Test("reads a file without a MAC only when told to, and looks at it always")
     func withoutMAC() throws {
-        let bytes = try FileBuilder.file(
-            [FileBuilder.safe([FileBuilder.bag(key: first.key)])], mac: .none)
+        let bytes = try PKCS12Samples.file(
+            [PKCS12Samples.safe([PKCS12Samples.bag(key: first.key)])], mac: .none)
         #expect(throws: PKCS12Error(.missingMAC)) { try PKCS12.read(bytes, password: password) }
         #expect(try PKCS12.read(bytes, password: password, allowNoMAC: true).keys.count == 1)
         let report = PKCS12.inspect(bytes, password: password)
@@ -67,15 +69,15 @@ struct ReadingTests {
         // Always the same, for one wrong key in 256 makes what looks like padding.
         let fixed = SecretBytes([UInt8](repeating: 0x41, count: 48))
         let locked = try PKCS12.read(
-            FileBuilder.file([
-                FileBuilder.safe([FileBuilder.bag(key: FileBuilder.encrypt(fixed, password: own))]),
-                FileBuilder.encryptedSafe([FileBuilder.bag(certificate: first.certificate)]),
+            PKCS12Samples.file([
+                PKCS12Samples.safe([PKCS12Samples.bag(key: PKCS12Samples.encrypt(fixed, password: own))]),
+                PKCS12Samples.encryptedSafe([PKCS12Samples.bag(certificate: first.certificate)]),
             ]), password: password)
         #expect(locked.lockedKeys.count == 1)
         #expect(locked.certificates == [first.certificate])
         #expect(throws: PKCS12Error.unopened("safe 1, bag 1")) { try locked.requireIdentities() }
-        let safe = try FileBuilder.file([
-            FileBuilder.encryptedSafe(FileBuilder.encrypt(fixed, password: own))
+        let safe = try PKCS12Samples.file([
+            PKCS12Samples.encryptedSafe(PKCS12Samples.encrypt(fixed, password: own))
         ])
         #expect(throws: PKCS12Error.unopened("safe 1")) { try PKCS12.read(safe, password: password) }
     }
@@ -87,26 +89,26 @@ struct ReadingTests {
         let latin1 = try #require(typed.transcodedToLatin1())
         let utf16 = try #require(typed.transcodedToUTF16())
         for (form, encoding) in [(latin1, PasswordEncoding.latin1), (utf16, .utf16)] {
-            let bytes = try FileBuilder.file(
+            let bytes = try PKCS12Samples.file(
                 [
-                    FileBuilder.encryptedSafe(
-                        [FileBuilder.bag(certificate: first.certificate)], password: form)
+                    PKCS12Samples.encryptedSafe(
+                        [PKCS12Samples.bag(certificate: first.certificate)], password: form)
                 ],
                 password: typed)
             let contents = try PKCS12.read(bytes, password: .text(typed))
             #expect(contents.notes == [.passwordEncoding(layer: "safe 1", encoding)])
         }
         // The widened bytes of a UTF-8 password are the UTF-16 of its bytes taken for ISO-8859-1.
-        let widened = try FileBuilder.file([], password: SecretBytes(utf8: "M\u{C3}\u{B6}tley"))
+        let widened = try PKCS12Samples.file([], password: SecretBytes(utf8: "M\u{C3}\u{B6}tley"))
         let contents = try PKCS12.read(widened, password: .text(typed))
         #expect(contents.notes == [.passwordEncoding(layer: "the MAC", .widenedBytes)])
-        let notUTF8 = try FileBuilder.file([], password: typed)
+        let notUTF8 = try PKCS12Samples.file([], password: typed)
         #expect(try PKCS12.read(notUTF8, password: .text(latin1)).notes.count == 1)
     }
 
     @Test("refuses a password with a zero byte inside")
     func zeroByte() throws {
-        let bytes = try FileBuilder.written()
+        let bytes = try PKCS12Samples.written()
         #expect(throws: PKCS12Error(.refused(limit: .passwordWithZeroByte))) {
             try PKCS12.read(bytes, password: .text(SecretBytes([112, 0])))
         }
@@ -114,7 +116,7 @@ struct ReadingTests {
 
     @Test("forgives up to 16 zero bytes behind the file and nothing else", arguments: [0, 1, 16, 17])
     func trailingZeroes(count: Int) throws {
-        let bytes = try FileBuilder.written() + [UInt8](repeating: 0, count: count)
+        let bytes = try PKCS12Samples.written() + [UInt8](repeating: 0, count: count)
         let report = PKCS12.inspect(bytes, password: password)
         #expect(report.verdict == (count <= 16 ? .ok : .malformed))
         #expect(report.contents.notes == (1...16 ~= count ? [.trailingZeroes(count)] : []))
@@ -123,7 +125,9 @@ struct ReadingTests {
 
     @Test("reads BER of indefinite length, zero bytes behind it included", arguments: [0, 5])
     func indefiniteLength(trailing: Int) throws {
-        let bytes = try FileBuilder.file([FileBuilder.safe([FileBuilder.bag(certificate: first.certificate)])]
+        let bytes = try PKCS12Samples.file([
+            PKCS12Samples.safe([PKCS12Samples.bag(certificate: first.certificate)])
+        ]
         )
         guard case .constructed(let fields) = try DER.parse(bytes).content else {
             Issue.record("no SEQUENCE")
@@ -139,22 +143,22 @@ struct ReadingTests {
 
     @Test("names what it cannot do and never blames the password for it")
     func unsupported() throws {
-        let unknown = try FileBuilder.layer { coder in
+        let unknown = try PKCS12Samples.layer { coder in
             try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
         }
-        let md2 = try FileBuilder.layer {
+        let md2 = try PKCS12Samples.layer {
             try $0.appendPBES1("1.2.840.113549.1.5.1", [1, 2, 3, 4, 5, 6, 7, 8], 1)
         }
         for layer in [unknown, md2] {
             for file in try [
-                FileBuilder.file([FileBuilder.encryptedSafe(layer)]),
-                FileBuilder.file([FileBuilder.safe([FileBuilder.bag(key: layer)])], mac: .none),
+                PKCS12Samples.file([PKCS12Samples.encryptedSafe(layer)]),
+                PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(key: layer)])], mac: .none),
             ] {
                 #expect(PKCS12.inspect(file, password: password).verdict == .unsupported)
             }
         }
         let report = PKCS12.inspect(
-            try FileBuilder.file([FileBuilder.encryptedSafe(md2)]), password: password)
+            try PKCS12Samples.file([PKCS12Samples.encryptedSafe(md2)]), password: password)
         #expect(
             report.error?.code
                 == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
@@ -162,7 +166,7 @@ struct ReadingTests {
 
     @Test("says of PKCS #7 what it is")
     func certificateMessage() throws {
-        let report = PKCS12.inspect(try FileBuilder.safe([]), password: password)
+        let report = PKCS12.inspect(try PKCS12Samples.safe([]), password: password)
         #expect(report.verdict == .malformed)
         #expect(report.message.contains("PKCS #7"))
     }
@@ -170,7 +174,7 @@ struct ReadingTests {
     @Test("notes a safe that holds nothing, open or encrypted")
     func emptySafes() throws {
         let contents = try PKCS12.read(
-            FileBuilder.file([FileBuilder.safe([]), FileBuilder.encryptedSafe([])]), password: password)
+            PKCS12Samples.file([PKCS12Samples.safe([]), PKCS12Samples.encryptedSafe([])]), password: password)
         #expect(contents.notes == [.emptySafe(place: "safe 1"), .emptySafe(place: "safe 2")])
         #expect(contents.certificateCount == 0)
     }
@@ -197,16 +201,16 @@ struct ReadingTests {
             }
         }
         let contents = try PKCS12.read(
-            FileBuilder.file([
-                FileBuilder.safe([
-                    FileBuilder.bag(OID.keyBag, value: key), FileBuilder.bag(OID.secretBag, value: typed),
-                    FileBuilder.bag(OID.secretBag, value: bare),
-                    FileBuilder.bag(OID.crlBag, value: typed), FileBuilder.bag(OID.certBag, value: typed),
-                    FileBuilder.bag("1.2.3.5", value: typed),
-                    FileBuilder.bag(
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag(OID.keyBag, value: key), PKCS12Samples.bag(OID.secretBag, value: typed),
+                    PKCS12Samples.bag(OID.secretBag, value: bare),
+                    PKCS12Samples.bag(OID.crlBag, value: typed), PKCS12Samples.bag(OID.certBag, value: typed),
+                    PKCS12Samples.bag("1.2.3.5", value: typed),
+                    PKCS12Samples.bag(
                         OID.safeContentsBag,
-                        value: FileBuilder.contents([
-                            FileBuilder.bag(certificate: first.certificate)
+                        value: PKCS12Samples.contents([
+                            PKCS12Samples.bag(certificate: first.certificate)
                         ])),
                 ])
             ]), password: password)
@@ -229,10 +233,10 @@ struct ReadingTests {
             }
         }
         let contents = try PKCS12.read(
-            FileBuilder.file([
-                FileBuilder.safe([
-                    FileBuilder.bag(OID.certBag, value: broken),
-                    FileBuilder.bag(certificate: first.certificate),
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag(OID.certBag, value: broken),
+                    PKCS12Samples.bag(certificate: first.certificate),
                 ])
             ]), password: password)
         #expect(contents.unreadableCertificates.map(\.place) == ["safe 1, bag 1"])
@@ -257,9 +261,9 @@ struct ReadingTests {
         ])
     func friendlyNames(name: FriendlyName) throws {
         let contents = try PKCS12.read(
-            FileBuilder.file([
-                FileBuilder.safe([
-                    FileBuilder.bag("1.2.3.5", value: [5, 0], attributes: name.attributes())
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag("1.2.3.5", value: [5, 0], attributes: name.attributes())
                 ])
             ]), password: password)
         #expect(contents.otherBags.first?.friendlyName == name.text)

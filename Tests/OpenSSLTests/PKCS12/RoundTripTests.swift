@@ -1,6 +1,7 @@
 import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 @Suite("What is written as PKCS #12")
@@ -9,16 +10,16 @@ struct RoundTripTests {
         "opens again under its password and no other",
         arguments: PKCS12Profile.Name.allCases, ["password", "", "Mötley Crüe", "пароль 🔑"])
     func passwords(name: PKCS12Profile.Name, password: String) throws {
-        let bytes = try FileBuilder.written(PKCS12Profile(name), password: SecretBytes(utf8: password))
+        let bytes = try PKCS12Samples.written(PKCS12Profile(name), password: SecretBytes(utf8: password))
         let password = name == .emptyPassword ? "" : password
         let contents = try PKCS12.read(
             bytes, password: .text(SecretBytes(utf8: password)), allowNoMAC: name == .noMAC)
         let identity = try #require(contents.identities.first)
         #expect(contents.identities.count == 1)
-        #expect(identity.certificate == FileBuilder.first.certificate)
+        #expect(identity.certificate == PKCS12Samples.first.certificate)
         #expect(identity.friendlyName == "A name")
-        #expect(identity.localKeyID == Digest.sha1(FileBuilder.first.certificate.der))
-        #expect(try identity.privateKey.pkcs8() == FileBuilder.first.key.pkcs8())
+        #expect(identity.localKeyID == Digest.sha1(PKCS12Samples.first.certificate.der))
+        #expect(try identity.privateKey.pkcs8() == PKCS12Samples.first.key.pkcs8())
         let other = PKCS12.inspect(bytes, password: .text(SecretBytes(utf8: password + "x")))
         #expect(other.verdict == .wrongPassword)
     }
@@ -28,8 +29,8 @@ struct RoundTripTests {
         for iterations in [nil, 3] {
             var profile = PKCS12Profile(expected.name)
             if let iterations { profile = profile.iterations(iterations) }
-            let bytes = try FileBuilder.written(profile)
-            for password in [FileBuilder.password, SecretBytes([])] {
+            let bytes = try PKCS12Samples.written(profile)
+            for password in [PKCS12Samples.password, SecretBytes([])] {
                 let report = PKCS12.inspect(bytes, password: .text(password))
                 let isRight = (expected.name == .emptyPassword) == password.isEmpty
                 #expect(report.verdict == (isRight ? .ok : .wrongPassword))
@@ -59,9 +60,9 @@ struct RoundTripTests {
 
     @Test("keeps the chain in its order, without keys")
     func chain() throws {
-        let chain = [FileBuilder.second.certificate, FileBuilder.Identity("Third").certificate]
+        let chain = [PKCS12Samples.second.certificate, PKCS12Samples.Identity("Third").certificate]
         let contents = try PKCS12.read(
-            FileBuilder.written(friendlyName: nil, chain: chain), password: .text(FileBuilder.password))
+            PKCS12Samples.written(friendlyName: nil, chain: chain), password: .text(PKCS12Samples.password))
         #expect(contents.certificates == chain)
         #expect(contents.certificateCount == 3)
         #expect(contents.identities.first?.friendlyName == nil)
@@ -70,29 +71,29 @@ struct RoundTripTests {
     @Test("leaves the chain out where the profile is that of the samples, which have none")
     func withoutChain() throws {
         var profile = PKCS12Profile(.purebredSample)
-        let chain = [FileBuilder.second.certificate]
-        let password = PKCS12Password.text(FileBuilder.password)
-        let bare = try PKCS12.read(FileBuilder.written(profile, chain: chain), password: password)
+        let chain = [PKCS12Samples.second.certificate]
+        let password = PKCS12Password.text(PKCS12Samples.password)
+        let bare = try PKCS12.read(PKCS12Samples.written(profile, chain: chain), password: password)
         #expect(bare.certificateCount == 1)
         profile.includesChain = true
-        let whole = try PKCS12.read(FileBuilder.written(profile, chain: chain), password: password)
+        let whole = try PKCS12.read(PKCS12Samples.written(profile, chain: chain), password: password)
         #expect(whole.certificates == chain)
     }
 
     @Test("has the exact shape of the samples under their profile")
     func sampleShape() throws {
-        let bytes = try FileBuilder.written(PKCS12Profile(.purebredSample))
+        let bytes = try PKCS12Samples.written(PKCS12Profile(.purebredSample))
         let pfx = try PFX(bytes, limits: .standard)
         // MacData of exactly a SHA-1 DigestInfo and eight octets of salt: no count.
         #expect(pfx.macData?.encodedBytes.count == 47)
-        let report = PKCS12.inspect(bytes, password: .text(FileBuilder.password))
+        let report = PKCS12.inspect(bytes, password: .text(PKCS12Samples.password))
         #expect(report.contents.mac?.saltLength == 8)
         #expect(!report.contents.notes.contains(.basicEncoding))
     }
 
     @Test("opens without a password being given when the password is empty")
     func emptyPassword() throws {
-        let bytes = try FileBuilder.written(.compatible, password: SecretBytes([]))
+        let bytes = try PKCS12Samples.written(.compatible, password: SecretBytes([]))
         let contents = try PKCS12.read(bytes, password: nil)
         #expect(contents.notes.contains(.passwordEncoding(layer: "the MAC", .empty)))
         #expect(throws: PKCS12Error(.wrongPassword)) { try PKCS12.read(bytes, password: .absent) }
@@ -102,15 +103,15 @@ struct RoundTripTests {
     func refusals() throws {
         #expect(throws: PKCS12Error(.keyMismatch)) {
             try PKCS12.create(
-                privateKey: FileBuilder.first.key, certificate: FileBuilder.second.certificate,
-                friendlyName: nil, password: FileBuilder.password, profile: .modern)
+                privateKey: PKCS12Samples.first.key, certificate: PKCS12Samples.second.certificate,
+                friendlyName: nil, password: PKCS12Samples.password, profile: .modern)
         }
         #expect(throws: PKCS12Error(.refused(limit: .passwordWithZeroByte))) {
-            try FileBuilder.written(password: SecretBytes([65, 0, 66]))
+            try PKCS12Samples.written(password: SecretBytes([65, 0, 66]))
         }
         for count in [0, -1, 2_000_001] {
             #expect(throws: PKCS12Error(.refused(limit: .iterations))) {
-                try FileBuilder.written(.modern.iterations(count))
+                try PKCS12Samples.written(.modern.iterations(count))
             }
         }
     }

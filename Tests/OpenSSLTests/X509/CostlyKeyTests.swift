@@ -2,26 +2,27 @@ import SecretMemory
 import Foundation
 @testable import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 @Suite("A key whose author chooses how long loading takes")
 struct CostlyKeyTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
+    private let password = PKCS12Password.text(PKCS12Samples.password)
 
     @Test(
         "is not loaded past DSA's sizes and named all the same",
         arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
         let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)
-        let file = try FileBuilder.file(
-            [FileBuilder.safe([FileBuilder.bag(OID.keyBag, value: info)])], mac: .none)
+        let file = try PKCS12Samples.file(
+            [PKCS12Samples.safe([PKCS12Samples.bag(OID.keyBag, value: info)])], mac: .none)
         let contents = PKCS12.inspect(file, password: password).contents
         #expect(contents.keys.map(\.privateKey.type) == (isLoaded ? [.dsa] : []))
         #expect(contents.unknownKeys.map(\.isRefused) == (isLoaded ? [] : [true]))
-        #expect(contents.unknownKeys.allSatisfy { $0.algorithm == "1.2.840.10040.4.1" })
+        #expect(contents.unknownKeys.allSatisfy { $0.algorithm == OID.dsa })
         guard !isLoaded else { return }
         #expect(throws: PKCS12Error(.refused(limit: .keyLoading))) { try contents.requireIdentities() }
-        #expect(throws: CertificateError(.costlyKey(oid: "1.2.840.10040.4.1"), "")) {
+        #expect(throws: CertificateError(.costlyKey(oid: OID.dsa), "")) {
             try PrivateKey(pkcs8: SecretBytes(info))
         }
     }

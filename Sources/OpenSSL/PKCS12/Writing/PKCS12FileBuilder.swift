@@ -1,37 +1,46 @@
 package import SecretMemory
 internal import SwiftASN1
 
-/// Any bags under one password, as they come: test files that no writer would make on purpose.
+/// Builds PKCS #12 files, sound ones and ones that no program would write.
 ///
-/// The certificates stand in one safe, the keys in another, encrypted as the profile `modern` does. Nothing is
-/// judged: a key need not be its certificate's, and there may be none of either.
+/// `PKCS12.create` is the caller that builds sound files. Test vectors and tests use the builder for everything else: a
+/// key that is not its certificate's, octets where a key should be, a false iteration count. Nothing is judged here.
+///
+/// A file has one safe with all certificates, encrypted, and one with all keys, each encrypted on its own. For another
+/// layout the static functions make the pieces, from a bag up to a whole file, and `encrypt` and `authenticate` the
+/// encrypted layers and the MAC.
 package struct PKCS12FileBuilder: Sendable {
-    /// The names on a bag.
+    /// The attributes that are written on a bag.
     package struct Attributes: Sendable, Hashable {
+        /// The name for people; nil for none.
         package var friendlyName: String?
-        /// What ties a key to its certificate.
+        /// The octets that tie a key to its certificate; nil for none.
         package var localKeyID: [UInt8]?
 
+        /// Attributes for one bag.
         package init(friendlyName: String? = nil, localKeyID: [UInt8]? = nil) {
             self.friendlyName = friendlyName
             self.localKeyID = localKeyID
         }
     }
 
-    /// The certificates: DER by rights, though any octets will do.
+    /// The encryption, the MAC and their iterations.
+    package var profile: PKCS12Profile
+    /// The certificates: DER in a sound file, otherwise any octets.
     package var certificates: [(der: [UInt8], attributes: Attributes)] = []
+    /// The private keys.
     package var keys: [(key: PrivateKey, attributes: Attributes)] = []
-    /// What stands where keys should, behind them: a PrivateKeyInfo by rights, though any octets will do.
+    /// Octets that are encrypted as keys, behind `keys`. A reader expects a PrivateKeyInfo.
     package var keyOctets: [(octets: [UInt8], attributes: Attributes)] = []
-    /// Whether there is a MAC.
-    package var hasMAC = true
-    /// What the MAC's iteration count says in place of the truth; nil for the truth.
+    /// The iteration count that is written into the MAC in place of the true one; nil writes the true one.
     package var claimedIterations: Int?
 
-    /// An empty assembly.
-    package init() {}
+    /// A builder of a file without certificates and keys.
+    package init(_ profile: PKCS12Profile = .modern) {
+        self.profile = profile
+    }
 
-    /// Adds a certificate with its key, or with any other key, tied by the certificate's digest.
+    /// Adds a certificate and a key, tied by the SHA-1 of the certificate. The key may be another certificate's.
     package mutating func add(_ certificate: Certificate, _ key: PrivateKey, friendlyName: String?) {
         let attributes = Attributes(
             friendlyName: friendlyName, localKeyID: Digest.sha1(certificate.der))
@@ -39,56 +48,247 @@ package struct PKCS12FileBuilder: Sendable {
         keys.append((key, attributes))
     }
 
-    /// The file, DER.
+    /// Writes the file in DER.
     ///
-    /// - Parameter random: as for `PKCS12.create`.
-    /// - Throws: `PKCS12Error` for a password that is no UTF-8, and whatever the library refuses.
+    /// - Parameters:
+    ///   - password: The password in UTF-8, unless the profile uses the empty one.
+    ///   - random: Returns so many random octets. It is called for the safe of certificates first, even where there are
+    ///     none and the safe is left out, then for each key, then for the MAC.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` where OpenSSL lacks
+    ///   an algorithm.
     package func file(
         password: SecretBytes, random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
     ) throws -> [UInt8] {
-        let certificateBags = try ASN1.encoded { coder in
-            try coder.sequence { safe in
-                for entry in certificates {
-                    try safe.appendCertificateBag(entry.der, BagAttributeSet(entry.attributes))
+        let certificateBags = try certificates.map {
+            try Self.certificateBag($0.der, $0.attributes)
+        }
+        let certificateLayer = try encrypt(
+            SecretBytes(Self.safeContents(certificateBags)), profile.certificateEncryption,
+            password: password, random: random)
+        let keyBags =
+            try keys.map { ($0.attributes, try $0.key.pkcs8()) }
+            + keyOctets.map { ($0.attributes, SecretBytes($0.octets)) }
+        let shroudedKeyBags = try keyBags.map { attributes, info in
+            try Self.shroudedKeyBag(
+                encrypt(info, profile.keyEncryption, password: password, random: random), attributes)
+        }
+        var safes: [[UInt8]] = []
+        if !certificates.isEmpty { safes.append(try Self.encryptedSafe(certificateLayer)) }
+        if !shroudedKeyBags.isEmpty { safes.append(try Self.safe(Self.safeContents(shroudedKeyBags))) }
+        let authenticatedSafe = try Self.authenticatedSafe(safes)
+        let mac = try authenticate(authenticatedSafe, password: password, random: random)
+        return try Self.file(authenticatedSafe, mac: mac)
+    }
+}
+
+/// A layer that is encrypted: the octets and how they are encrypted.
+package struct EncryptedLayer: Sendable {
+    /// The DER of the AlgorithmIdentifier.
+    package let algorithm: [UInt8]
+    /// The encrypted octets.
+    package let ciphertext: [UInt8]
+
+    /// A layer that was encrypted elsewhere, or that only claims to be.
+    package init(algorithm: [UInt8], ciphertext: [UInt8]) {
+        self.algorithm = algorithm
+        self.ciphertext = ciphertext
+    }
+}
+
+/// A MAC over the AuthenticatedSafe, with what a reader needs to compute it.
+package struct AuthenticationCode: Sendable {
+    /// The DER of the AlgorithmIdentifier.
+    package let algorithm: [UInt8]
+    /// The octets of the MAC.
+    package let value: [UInt8]
+    /// The salt in the MacData.
+    package let salt: [UInt8]
+    /// The iteration count in the MacData; 1, the default, is not written.
+    package let iterations: Int
+
+    /// A MAC that was computed elsewhere, or that only claims to be one.
+    package init(algorithm: [UInt8], value: [UInt8], salt: [UInt8], iterations: Int) {
+        self.algorithm = algorithm
+        self.value = value
+        self.salt = salt
+        self.iterations = iterations
+    }
+}
+
+// The layers and the MAC of a file.
+extension PKCS12FileBuilder {
+    /// Encrypts one layer with the profile's iterations.
+    ///
+    /// - Parameters:
+    ///   - plaintext: The octets of SafeContents or of a PrivateKeyInfo.
+    ///   - encryption: The scheme.
+    ///   - password: The password: in UTF-8 for a scheme of RFC 7292, otherwise any octets.
+    ///   - claimedIterations: The iteration count to write in place of the true one; nil writes the true one.
+    ///   - random: Returns so many random octets, for the salt and then for the initialisation vector.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` where OpenSSL lacks
+    ///   an algorithm.
+    package func encrypt(
+        _ plaintext: SecretBytes, _ encryption: PKCS12Profile.Encryption, password: SecretBytes,
+        claimedIterations: Int? = nil, random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
+    ) throws -> EncryptedLayer {
+        let salt: [UInt8]
+        var vector: [UInt8] = []
+        switch encryption {
+        case .pbes1: salt = try random(8)
+        case .pbes2:
+            salt = try random(16)
+            vector = try random(16)
+        }
+        func algorithm(_ iterations: Int) throws -> [UInt8] {
+            try ASN1.encoded { coder in
+                switch encryption {
+                case .pbes1(let scheme): try coder.appendPBES1(scheme, salt, iterations)
+                case .pbes2(let cipher, let function):
+                    try coder.appendPBES2(salt, iterations, function: function, cipher, vector: vector)
                 }
             }
         }
-        let certificateLayer = try encrypt(SecretBytes(certificateBags), password, random)
-        let plainKeys =
-            try keys.map { (try $0.key.pkcs8(), $0.attributes) }
-            + keyOctets.map { (SecretBytes($0.octets), $0.attributes) }
-        let keyLayers = try plainKeys.map { (try encrypt($0.0, password, random), $0.1) }
-        let content = try ASN1.encoded { coder in
-            try coder.sequence { safes in
-                if !certificates.isEmpty { try safes.appendEncryptedData(certificateLayer) }
-                if keyLayers.isEmpty { return }
-                try safes.appendData(
-                    try ASN1.encoded { coder in
-                        try coder.sequence { safe in
-                            for (layer, attributes) in keyLayers {
-                                try safe.appendShroudedKeyBag(layer, BagAttributeSet(attributes))
-                            }
-                        }
-                    })
-            }
+        // The reader's own parser makes the key, so that reader and writer cannot drift apart.
+        let scheme = try EncryptionScheme(
+            BER.parse(try algorithm(profile.iterations)), limits: .standard, at: "new file")
+        let password = profile.usesEmptyPassword ? SecretBytes([]) : password
+        let (key, derivedVector) = try scheme.keyMaterial(
+            password: scheme.family == .wide ? Self.utf16(password) : password, limits: .standard)
+        return EncryptedLayer(
+            algorithm: try algorithm(claimedIterations ?? profile.iterations),
+            ciphertext: try CipherOperation(scheme.cipher, key: key, vector: derivedVector).encrypt(plaintext)
+        )
+    }
+
+    /// Computes the MAC that the profile asks for; nil where the profile has none.
+    ///
+    /// - Parameters:
+    ///   - message: The AuthenticatedSafe.
+    ///   - password: The password in UTF-8.
+    ///   - random: Returns so many random octets, for the salt.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8, `OpenSSLError` where OpenSSL lacks an algorithm.
+    package func authenticate(
+        _ message: [UInt8], password: SecretBytes,
+        random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
+    ) throws -> AuthenticationCode? {
+        guard let mac = profile.mac else { return nil }
+        let password = profile.usesEmptyPassword ? SecretBytes([]) : password
+        let iterations = profile.macIterations
+        switch mac {
+        case .pkcs12(let digest, let identifier, let size, let saltLength):
+            let salt = try random(saltLength)
+            let key = try KeyDerivation.pkcs12(
+                .integrityKey, password: Self.utf16(password), salt: salt, iterations: iterations,
+                digest: digest, count: size, context: .standard)
+            return AuthenticationCode(
+                algorithm: try ASN1.encoded { coder in try coder.sequence { try $0.null(after: identifier) }
+                },
+                value: try Self.hmac(message, key: key, digest: digest), salt: salt,
+                iterations: claimedIterations ?? iterations)
+        case .pbmac1:
+            let salt = try random(16)
+            let key = try KeyDerivation.pbkdf2(
+                password: password, salt: salt, iterations: iterations, digest: "SHA256", count: 32,
+                context: .standard)
+            // Readers ignore salt and count of the MacData itself; the examples of RFC 9579 have these.
+            return AuthenticationCode(
+                algorithm: try ASN1.encoded {
+                    try $0.appendPBMAC1(salt, claimedIterations ?? iterations, keyLength: 32)
+                },
+                value: try Self.hmac(message, key: key, digest: "SHA256"), salt: Array("NOT USED".utf8),
+                iterations: 1)
         }
-        let mac = hasMAC ? try authenticate(content, password, random) : []
-        return try ASN1.encoded { coder in
-            try coder.sequence { pfx in
-                try pfx.serialize(3)
-                try pfx.appendData(content)
-                pfx.serializeRawBytes(mac)
+    }
+
+    /// The password as a BMPString with a terminator (RFC 7292, B.1).
+    private static func utf16(_ password: SecretBytes) throws(PKCS12Error) -> SecretBytes {
+        guard let wide = password.transcodedToUTF16() else {
+            throw .malformed("the password", expected: "UTF-8")
+        }
+        return wide
+    }
+
+    private static func hmac(
+        _ message: [UInt8], key: SecretBytes, digest: String
+    ) throws(OpenSSLError) -> [UInt8] {
+        let code = try HMAC.authenticate(message, key: key, digest: digest, context: .standard)
+        return unsafe code.withUnsafeBytes { unsafe Array($0) }
+    }
+}
+
+// The pieces of a file in DER. Each throws only for an object identifier that is not dotted numbers.
+extension PKCS12FileBuilder {
+    /// A certBag with an X.509 certificate.
+    package static func certificateBag(_ der: [UInt8], _ attributes: Attributes = .init()) throws -> [UInt8] {
+        try ASN1.encoded { try $0.appendCertificateBag(der, attributes) }
+    }
+
+    /// A pkcs8ShroudedKeyBag.
+    package static func shroudedKeyBag(
+        _ key: EncryptedLayer, _ attributes: Attributes = .init()
+    ) throws -> [UInt8] {
+        try ASN1.encoded { try $0.appendShroudedKeyBag(key, attributes) }
+    }
+
+    /// A bag of any type.
+    ///
+    /// - Parameters:
+    ///   - type: The bag's type, a dotted identifier.
+    ///   - value: The DER of the value.
+    ///   - attributes: The DER of the attributes, a SET; empty for none.
+    package static func bag(
+        _ type: String, value: [UInt8], attributes: [UInt8] = []
+    ) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { bag in
+                try bag.objectIdentifier(type)
+                try bag.explicit(0) { $0.serializeRawBytes(value) }
+                bag.serializeRawBytes(attributes)
             }
         }
     }
 
-    /// PKCS #8 of a DSA key of odd numbers of so many bits, whose public half takes long to compute.
+    /// SafeContents: the plaintext of a safe with these bags.
+    package static func safeContents(_ bags: [[UInt8]]) throws -> [UInt8] { try sequence(bags) }
+
+    /// A safe in the clear (ContentInfo with Data).
+    package static func safe(_ contents: [UInt8]) throws -> [UInt8] {
+        try ASN1.encoded { try $0.appendData(contents) }
+    }
+
+    /// An encrypted safe (ContentInfo with EncryptedData).
+    package static func encryptedSafe(_ layer: EncryptedLayer) throws -> [UInt8] {
+        try ASN1.encoded { try $0.appendEncryptedData(layer) }
+    }
+
+    /// An AuthenticatedSafe of these safes: the message of the MAC.
+    package static func authenticatedSafe(_ safes: [[UInt8]]) throws -> [UInt8] { try sequence(safes) }
+
+    /// A whole file (PFX).
     ///
-    /// - Parameter oid: the algorithm; those of Diffie-Hellman have like parameters.
-    /// - Throws: nothing that a dotted identifier does not cause.
-    package static func dsaKey(
-        modulus: Int, exponent: Int, oid: String = "1.2.840.10040.4.1"
+    /// - Parameters:
+    ///   - authenticatedSafe: The AuthenticatedSafe.
+    ///   - mac: The MAC; nil for none.
+    ///   - version: The version; readers expect 3.
+    package static func file(
+        _ authenticatedSafe: [UInt8], mac: AuthenticationCode?, version: Int = 3
     ) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { pfx in
+                try pfx.serialize(version)
+                try pfx.appendData(authenticatedSafe)
+                if let mac { try pfx.appendMACData(mac) }
+            }
+        }
+    }
+
+    /// A PrivateKeyInfo (RFC 5208, 5) with a DSA key of large numbers, whose public half takes long to compute.
+    ///
+    /// - Parameters:
+    ///   - modulus: The size of the prime p, in bits.
+    ///   - exponent: The size of the private number, in bits.
+    ///   - oid: The algorithm; those of Diffie-Hellman have parameters of this form too.
+    package static func dsaKey(modulus: Int, exponent: Int, oid: String = OID.dsa) throws -> [UInt8] {
         func integer(_ octets: [UInt8], _ coder: inout DER.Serializer) {
             // A zero octet keeps the number positive.
             coder.appendPrimitiveNode(identifier: .integer) { $0 += [0] + octets }
@@ -110,47 +310,9 @@ package struct PKCS12FileBuilder: Sendable {
         }
     }
 
-    private static let iterations = 2048
-
-    private func encrypt(
-        _ plaintext: SecretBytes, _ password: SecretBytes, _ random: (Int) throws(OpenSSLError) -> [UInt8]
-    ) throws -> EncryptedLayer {
-        let scheme = try ASN1.encoded {
-            try $0.appendPBES2(try random(16), Self.iterations, vector: try random(16))
+    private static func sequence(_ elements: [[UInt8]]) throws -> [UInt8] {
+        try ASN1.encoded { coder in
+            try coder.sequence { for element in elements { $0.serializeRawBytes(element) } }
         }
-        let parsed = try EncryptionScheme(BER.parse(scheme), limits: .standard, at: "new file")
-        let (key, vector) = try parsed.keyMaterial(password: password, limits: .standard)
-        let ciphertext = try CipherOperation(parsed.cipher, key: key, vector: vector).encrypt(plaintext)
-        return EncryptedLayer(algorithm: scheme, ciphertext: ciphertext)
-    }
-
-    /// MacData (RFC 7292, 4).
-    private func authenticate(
-        _ content: [UInt8], _ password: SecretBytes, _ random: (Int) throws(OpenSSLError) -> [UInt8]
-    ) throws -> [UInt8] {
-        guard let wide = password.transcodedToUTF16() else {
-            throw PKCS12Error.malformed("the password", expected: "UTF-8")
-        }
-        let salt = try random(16)
-        let key = try KeyDerivation.pkcs12(
-            .integrityKey, password: wide, salt: salt, iterations: Self.iterations, digest: "SHA256",
-            count: 32, context: .standard)
-        let code = try HMAC.authenticate(content, key: key, digest: "SHA256", context: .standard)
-        return try ASN1.encoded { coder in
-            try coder.sequence { data in
-                try data.sequence { digest in
-                    try digest.sequence { try $0.null(after: "2.16.840.1.101.3.4.2.1") }
-                    try digest.octets(unsafe code.withUnsafeBytes { unsafe Array($0) })
-                }
-                try data.octets(salt)
-                try data.serialize(claimedIterations ?? Self.iterations)
-            }
-        }
-    }
-}
-
-extension BagAttributeSet {
-    fileprivate init(_ attributes: PKCS12FileBuilder.Attributes) {
-        self.init(friendlyName: attributes.friendlyName, localKeyID: attributes.localKeyID)
     }
 }

@@ -1,37 +1,38 @@
-/// How a PKCS #12 file is written: which encryption, which MAC, how much work, whether with the chain.
+/// The way in which a PKCS #12 file is written: encryption, MAC, iterations, and whether with the chain (docs/rules.md
+/// R3.20).
 package struct PKCS12Profile: Sendable, Hashable {
-    /// The profiles that there are, by the names that commands take.
+    /// The profiles, by the names that commands take.
     package enum Name: String, Sendable, CaseIterable, Codable {
-        /// What OpenSSL 3 writes: AES-256, PBKDF2 and MAC with HMAC-SHA-256.
+        /// The algorithms that OpenSSL 3 writes: AES-256, and HMAC-SHA-256 in PBKDF2 and MAC.
         case modern
-        /// What every reader since the nineties takes: three-key Triple DES and a SHA-1 MAC.
+        /// The algorithms that every reader since the nineties takes: three-key Triple DES and a SHA-1 MAC.
         case compatible
-        /// The parameters of the public Purebred samples: the certificate under RC2-40, the key under
-        /// three-key Triple DES, a SHA-1 MAC whose one iteration is left unsaid, no chain.
+        /// The algorithms of the public Purebred samples: RC2-40 for the certificate, three-key Triple DES for the key, a
+        /// SHA-1 MAC of one iteration, and no chain.
         case purebredSample = "purebred-sample"
-        /// As `modern`, with a MAC of RFC 9579: PBMAC1 with PBKDF2 and HMAC-SHA-256.
+        /// The profile `modern` with PBMAC1 (RFC 9579) as the MAC.
         case pbmac1
-        /// As `modern`, with no MAC at all.
+        /// The profile `modern` without a MAC.
         case noMAC = "no-mac"
-        /// As `modern`, under the empty password.
+        /// The profile `modern` under the empty password.
         case emptyPassword = "empty-password"
     }
 
-    /// Which profile it is.
+    /// The profile's name, which stands for the algorithms.
     package let name: Name
-    /// Iterations of each derivation of the encryption.
+    /// The iterations of each key derivation of the encryption.
     package var iterations: Int
-    /// Iterations of the MAC's derivation; without meaning where there is no MAC.
+    /// The iterations of the MAC's key derivation; ignored where there is no MAC.
     package var macIterations: Int
-    /// Whether the further certificates handed to `PKCS12.create` are written.
+    /// Whether `PKCS12.create` writes the chain that it is given.
     package var includesChain: Bool
 
-    /// What OpenSSL 3 writes: AES-256, PBKDF2 and MAC with HMAC-SHA-256, 2,048 iterations.
+    /// The profile `modern` with 2,048 iterations.
     package static let modern = PKCS12Profile(.modern)
-    /// Three-key Triple DES for key and certificates, SHA-1 MAC, 2,048 iterations.
+    /// The profile `compatible` with 2,048 iterations.
     package static let compatible = PKCS12Profile(.compatible)
 
-    /// A profile with its usual iterations: 2,048, and 1 for the MAC of `purebredSample`.
+    /// A profile with the usual iterations: 2,048, and 1 for the MAC of `purebredSample`.
     package init(_ name: Name) {
         self.name = name
         iterations = 2_048
@@ -39,8 +40,8 @@ package struct PKCS12Profile: Sendable, Hashable {
         includesChain = name != .purebredSample
     }
 
-    /// The same profile with another number of iterations throughout; the MAC of `purebredSample` keeps its
-    /// one, which is what marks that profile.
+    /// This profile with `count` iterations in encryption and MAC. The MAC of `purebredSample` keeps one iteration, which
+    /// marks that profile.
     package func iterations(_ count: Int) -> PKCS12Profile {
         var profile = self
         profile.iterations = count
@@ -48,49 +49,51 @@ package struct PKCS12Profile: Sendable, Hashable {
         return profile
     }
 
-    /// Whether files are written under the empty password, whichever password is given.
+    /// Whether files are written under the empty password, whatever password is given.
     package var usesEmptyPassword: Bool { name == .emptyPassword }
 }
 
-/// What the names of profiles stand for.
+// The algorithms that the names of profiles stand for.
 extension PKCS12Profile {
-    /// How a layer is encrypted.
-    enum Encryption {
-        /// A scheme of RFC 7292, C, by its identifier.
+    /// The encryption of a layer.
+    package enum Encryption: Sendable, Hashable {
+        /// A scheme of RFC 7292, C, by its dotted identifier.
         case pbes1(String)
-        /// PBES2 with PBKDF2, HMAC-SHA-256 and AES-256-CBC.
-        case pbes2
+        /// PBES2 with PBKDF2. The cipher has blocks of 16 octets; `function` is the HMAC in PBKDF2.
+        case pbes2(cipher: String = OID.aes256CBC, function: String = OID.hmacSHA256)
     }
 
-    /// How a file is protected against change.
+    /// The protection of a file against change.
     enum MAC {
-        /// HMAC under a key of RFC 7292, B.
+        /// HMAC under a key that is derived as RFC 7292, B.2, says.
         case pkcs12(digest: String, oid: String, size: Int, saltLength: Int)
-        /// RFC 9579 with HMAC-SHA-256 throughout.
+        /// PBMAC1 (RFC 9579) with HMAC-SHA-256 throughout.
         case pbmac1
     }
 
-    var certificateEncryption: Encryption {
+    /// The encryption of the safe with the certificates.
+    package var certificateEncryption: Encryption {
         switch name {
-        case .purebredSample: .pbes1("1.2.840.113549.1.12.1.6")
+        case .purebredSample: .pbes1(OID.pbeWithSHA1AndRC2With40Bits)
         default: keyEncryption
         }
     }
 
-    var keyEncryption: Encryption {
+    /// The encryption of each key.
+    package var keyEncryption: Encryption {
         switch name {
-        case .compatible, .purebredSample: .pbes1("1.2.840.113549.1.12.1.3")
-        case .modern, .pbmac1, .noMAC, .emptyPassword: .pbes2
+        case .compatible, .purebredSample: .pbes1(OID.pbeWithSHA1AndTripleDES)
+        case .modern, .pbmac1, .noMAC, .emptyPassword: .pbes2()
         }
     }
 
-    /// nil where the file has none.
+    /// The MAC; nil where the file has none.
     var mac: MAC? {
         switch name {
         case .compatible, .purebredSample:
-            .pkcs12(digest: "SHA1", oid: "1.3.14.3.2.26", size: 20, saltLength: 8)
+            .pkcs12(digest: "SHA1", oid: OID.sha1, size: 20, saltLength: 8)
         case .modern, .emptyPassword:
-            .pkcs12(digest: "SHA256", oid: "2.16.840.1.101.3.4.2.1", size: 32, saltLength: 16)
+            .pkcs12(digest: "SHA256", oid: OID.sha256, size: 32, saltLength: 16)
         case .pbmac1: .pbmac1
         case .noMAC: nil
         }

@@ -1,27 +1,7 @@
 internal import SwiftASN1
 
-/// A layer that is encrypted already, with the DER of its AlgorithmIdentifier.
-struct EncryptedLayer {
-    let algorithm: [UInt8]
-    let ciphertext: [UInt8]
-}
-
-/// A MAC that is computed already, with the DER of its AlgorithmIdentifier.
-struct AuthenticationCode {
-    let algorithm: [UInt8]
-    let value: [UInt8]
-    let salt: [UInt8]
-    let iterations: Int
-}
-
-/// The attributes that are written on a bag.
-struct BagAttributeSet {
-    var friendlyName: String?
-    var localKeyID: [UInt8]?
-}
-
 extension ASN1 {
-    /// DER of what `body` writes.
+    /// The DER that `body` writes.
     static func encoded(_ body: (inout DER.Serializer) throws -> Void) throws -> [UInt8] {
         var coder = DER.Serializer()
         try body(&coder)
@@ -29,30 +9,36 @@ extension ASN1 {
     }
 }
 
-/// The structures of RFC 7292 and RFC 8018, as they are written.
+// The structures of RFC 7292 and RFC 8018. A function throws only for an object identifier that is not dotted numbers.
+
 extension DER.Serializer {
+    /// Appends a SEQUENCE of what `body` writes.
     mutating func sequence(_ body: (inout DER.Serializer) throws -> Void) throws {
         try appendConstructedNode(identifier: .sequence, body)
     }
 
+    /// Appends the explicit context-specific tag `[tag]` around what `body` writes.
     mutating func explicit(_ tag: UInt, _ body: (inout DER.Serializer) throws -> Void) throws {
         try appendConstructedNode(identifier: .context(tag), body)
     }
 
+    /// Appends an OBJECT IDENTIFIER.
     mutating func objectIdentifier(_ dotted: String) throws {
         try serialize(ASN1ObjectIdentifier(dotRepresentation: dotted))
     }
 
+    /// Appends an OCTET STRING.
     mutating func octets(_ bytes: [UInt8]) throws {
         try serialize(ASN1OctetString(contentBytes: bytes[...]))
     }
 
+    /// Appends the fields of an AlgorithmIdentifier whose parameters are NULL.
     mutating func null(after oid: String) throws {
         try objectIdentifier(oid)
         try serialize(ASN1Null())
     }
 
-    /// ContentInfo with Data.
+    /// Appends a ContentInfo with Data (RFC 5652, 4).
     mutating func appendData(_ content: [UInt8]) throws {
         try sequence { info in
             try info.objectIdentifier(OID.data)
@@ -60,7 +46,7 @@ extension DER.Serializer {
         }
     }
 
-    /// ContentInfo with EncryptedData (RFC 5652, 8).
+    /// Appends a ContentInfo with EncryptedData (RFC 5652, 8).
     mutating func appendEncryptedData(_ layer: EncryptedLayer) throws {
         try sequence { info in
             try info.objectIdentifier(OID.encryptedData)
@@ -77,8 +63,8 @@ extension DER.Serializer {
         }
     }
 
-    /// SafeBag with a certBag.
-    mutating func appendCertificateBag(_ der: [UInt8], _ attributes: BagAttributeSet) throws {
+    /// Appends a certBag with an X.509 certificate (RFC 7292, 4.2.3).
+    mutating func appendCertificateBag(_ der: [UInt8], _ attributes: PKCS12FileBuilder.Attributes) throws {
         try appendBag(OID.certBag, attributes) { value in
             try value.sequence { bag in
                 try bag.objectIdentifier(OID.x509Certificate)
@@ -87,8 +73,10 @@ extension DER.Serializer {
         }
     }
 
-    /// SafeBag with a pkcs8ShroudedKeyBag.
-    mutating func appendShroudedKeyBag(_ key: EncryptedLayer, _ attributes: BagAttributeSet) throws {
+    /// Appends a pkcs8ShroudedKeyBag (RFC 7292, 4.2.2).
+    mutating func appendShroudedKeyBag(_ key: EncryptedLayer, _ attributes: PKCS12FileBuilder.Attributes)
+        throws
+    {
         try appendBag(OID.shroudedKeyBag, attributes) { value in
             try value.sequence { info in
                 info.serializeRawBytes(key.algorithm)
@@ -97,7 +85,7 @@ extension DER.Serializer {
         }
     }
 
-    /// MacData (RFC 7292, 4).
+    /// Appends a MacData (RFC 7292, 4).
     mutating func appendMACData(_ code: AuthenticationCode) throws {
         try sequence { data in
             try data.sequence { digest in
@@ -105,50 +93,62 @@ extension DER.Serializer {
                 try digest.octets(code.value)
             }
             try data.octets(code.salt)
-            // One iteration is the default, which DER leaves out.
+            // DER leaves out the default, which is one iteration.
             if code.iterations != 1 { try data.serialize(code.iterations) }
         }
     }
 
-    /// AlgorithmIdentifier of PBES2 with PBKDF2, HMAC-SHA-256 and AES-256-CBC.
-    mutating func appendPBES2(_ salt: [UInt8], _ iterations: Int, vector: [UInt8]) throws {
+    /// Appends the AlgorithmIdentifier of PBES2 with PBKDF2 (RFC 8018, A.4).
+    ///
+    /// - Parameters:
+    ///   - salt: The salt of PBKDF2.
+    ///   - iterations: The iterations of PBKDF2.
+    ///   - function: The HMAC in PBKDF2, a dotted identifier.
+    ///   - cipher: The cipher, a dotted identifier, whose parameters are the initialisation vector alone.
+    ///   - vector: The initialisation vector.
+    mutating func appendPBES2(
+        _ salt: [UInt8], _ iterations: Int, function: String, _ cipher: String, vector: [UInt8]
+    ) throws {
         try sequence { algorithm in
             try algorithm.objectIdentifier(OID.pbes2)
             try algorithm.sequence { parameters in
-                try parameters.appendPBKDF2(salt, iterations)
-                try parameters.sequence { cipher in
-                    try cipher.objectIdentifier("2.16.840.1.101.3.4.1.42")
-                    try cipher.octets(vector)
+                try parameters.appendPBKDF2(salt, iterations, function: function)
+                try parameters.sequence { scheme in
+                    try scheme.objectIdentifier(cipher)
+                    try scheme.octets(vector)
                 }
             }
         }
     }
 
-    /// AlgorithmIdentifier of PBMAC1 (RFC 9579) with PBKDF2 and HMAC-SHA-256.
+    /// Appends the AlgorithmIdentifier of PBMAC1 (RFC 9579) with HMAC-SHA-256 throughout.
     mutating func appendPBMAC1(_ salt: [UInt8], _ iterations: Int, keyLength: Int) throws {
         try sequence { algorithm in
             try algorithm.objectIdentifier(OID.pbmac1)
             try algorithm.sequence { parameters in
-                try parameters.appendPBKDF2(salt, iterations, keyLength: keyLength)
+                try parameters.appendPBKDF2(
+                    salt, iterations, function: OID.hmacSHA256, keyLength: keyLength)
                 try parameters.sequence { try $0.null(after: OID.hmacSHA256) }
             }
         }
     }
 
-    /// AlgorithmIdentifier of PBKDF2 with HMAC-SHA-256 (RFC 8018, A.2).
-    private mutating func appendPBKDF2(_ salt: [UInt8], _ iterations: Int, keyLength: Int? = nil) throws {
+    /// Appends the AlgorithmIdentifier of PBKDF2 (RFC 8018, A.2).
+    private mutating func appendPBKDF2(
+        _ salt: [UInt8], _ iterations: Int, function: String, keyLength: Int? = nil
+    ) throws {
         try sequence { derivation in
             try derivation.objectIdentifier(OID.pbkdf2)
             try derivation.sequence { values in
                 try values.octets(salt)
                 try values.serialize(iterations)
                 if let keyLength { try values.serialize(keyLength) }
-                try values.sequence { try $0.null(after: OID.hmacSHA256) }
+                try values.sequence { try $0.null(after: function) }
             }
         }
     }
 
-    /// AlgorithmIdentifier of a scheme of RFC 7292, C.
+    /// Appends the AlgorithmIdentifier of a scheme of RFC 7292, C.
     mutating func appendPBES1(_ oid: String, _ salt: [UInt8], _ iterations: Int) throws {
         try sequence { algorithm in
             try algorithm.objectIdentifier(oid)
@@ -160,13 +160,14 @@ extension DER.Serializer {
     }
 
     private mutating func appendBag(
-        _ type: String, _ attributes: BagAttributeSet, _ value: (inout DER.Serializer) throws -> Void
+        _ type: String, _ attributes: PKCS12FileBuilder.Attributes,
+        _ value: (inout DER.Serializer) throws -> Void
     ) throws {
         try sequence { bag in
             try bag.objectIdentifier(type)
             try bag.explicit(0, value)
             guard attributes.friendlyName != nil || attributes.localKeyID != nil else { return }
-            // Built apart and sorted by the set's own serializer, as DER wants a SET OF.
+            // DER wants the elements of a SET OF sorted.
             let encoded = try attributes.encoded().sorted { $0.lexicographicallyPrecedes($1) }
             bag.appendConstructedNode(identifier: .set) { set in
                 for attribute in encoded { set.serializeRawBytes(attribute) }
@@ -175,7 +176,8 @@ extension DER.Serializer {
     }
 }
 
-extension BagAttributeSet {
+extension PKCS12FileBuilder.Attributes {
+    /// The DER of each attribute.
     fileprivate func encoded() throws -> [[UInt8]] {
         var result: [[UInt8]] = []
         if let friendlyName {

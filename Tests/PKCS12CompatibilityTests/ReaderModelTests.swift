@@ -1,13 +1,14 @@
 import SecretMemory
 import PKCS12Compatibility
-@testable import OpenSSL
+import OpenSSL
 import SwiftASN1
+import TestSupport
 import Testing
 
 @Suite("The model of a reader")
 struct ReaderModelTests {
-    private let password = PKCS12Password.text(FileBuilder.password)
-    private let first = FileBuilder.first
+    private let password = PKCS12Password.text(PKCS12Samples.password)
+    private let first = PKCS12Samples.first
 
     @Test("says of every profile whether the reader opens it", arguments: PKCS12Profile.Name.allCases)
     func profiles(name: PKCS12Profile.Name) throws {
@@ -19,7 +20,7 @@ struct ReaderModelTests {
             case .noMAC: [.nss, .gnuTLS, .go, .apple]
             }
         let report = PKCS12.inspect(
-            try FileBuilder.written(PKCS12Profile(name)),
+            try PKCS12Samples.written(PKCS12Profile(name)),
             password: name == .emptyPassword ? .text(SecretBytes([])) : password)
         for reader in ReaderModel.allCases {
             let verdict = reader.verdict(on: report)
@@ -31,84 +32,94 @@ struct ReaderModelTests {
 
     @Test("knows Apple's rules to the letter")
     func apple() throws {
-        let pbmac1 = PKCS12.inspect(try FileBuilder.written(PKCS12Profile(.pbmac1)), password: password)
+        let pbmac1 = PKCS12.inspect(try PKCS12Samples.written(PKCS12Profile(.pbmac1)), password: password)
         #expect(ReaderModel.apple.verdict(on: pbmac1).reasons.first?.contains("errSecAuthFailed") == true)
-        let noMAC = PKCS12.inspect(try FileBuilder.written(PKCS12Profile(.noMAC)), password: password)
+        let noMAC = PKCS12.inspect(try PKCS12Samples.written(PKCS12Profile(.noMAC)), password: password)
         #expect(ReaderModel.apple.verdict(on: noMAC).reasons.first?.contains("errSecDecode") == true)
 
         // AES-128 is read as AES-256, and what comes out is no bag.
-        #expect(try outcome(.apple, cipher: "2.16.840.1.101.3.4.1.2", prf: "1.2.840.113549.2.9") == .fails)
-        #expect(try outcome(.apple, cipher: "2.16.840.1.101.3.4.1.42", prf: "1.2.840.113549.2.7") == .fails)
-        #expect(try outcome(.apple, cipher: "2.16.840.1.101.3.4.1.42", prf: "1.2.840.113549.2.9") == .opens)
+        #expect(try outcome(.apple, cipher: OID.aes128CBC, prf: OID.hmacSHA256) == .fails)
+        #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA1) == .fails)
+        #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA256) == .opens)
 
         let bag = try first.key.pkcs8()
-        let plain = try FileBuilder.bag(OID.keyBag, value: unsafe bag.withUnsafeBytes { unsafe Array($0) })
-        #expect(try outcomes([FileBuilder.safe([plain])])[.apple] == .partly)
-        let nested = try FileBuilder.bag(
+        let plain = try PKCS12Samples.bag(OID.keyBag, value: unsafe bag.withUnsafeBytes { unsafe Array($0) })
+        #expect(try outcomes([PKCS12Samples.safe([plain])])[.apple] == .partly)
+        let nested = try PKCS12Samples.bag(
             OID.safeContentsBag,
-            value: FileBuilder.contents([FileBuilder.bag(certificate: first.certificate)]))
-        #expect(try outcomes([FileBuilder.safe([nested])])[.apple] == .partly)
-        let strange = try FileBuilder.bag("1.2.3.5", value: [5, 0])
-        #expect(try outcomes([FileBuilder.safe([strange])])[.apple] == .fails)
+            value: PKCS12Samples.contents([PKCS12Samples.bag(certificate: first.certificate)]))
+        #expect(try outcomes([PKCS12Samples.safe([nested])])[.apple] == .partly)
+        let strange = try PKCS12Samples.bag("1.2.3.5", value: [5, 0])
+        #expect(try outcomes([PKCS12Samples.safe([strange])])[.apple] == .fails)
         for (attribute, count) in [
             (OID.localKeyID, 1), (OID.friendlyName, 1), (OID.javaTrustedKeyUsage, 0), ("1.2.3.6", 0),
         ] {
-            let twice = try FileBuilder.bag(
+            let twice = try PKCS12Samples.bag(
                 OID.crlBag, value: [5, 0], attributes: attributes(attribute, values: [[1], [2]]))
             let report = PKCS12.inspect(
-                try FileBuilder.file([FileBuilder.safe([twice])]), password: password)
+                try PKCS12Samples.file([PKCS12Samples.safe([twice])]), password: password)
             #expect(report.contents.oddAttributeCount == count)
             #expect(ReaderModel.apple.verdict(on: report).outcome == (count == 0 ? .opens : .fails))
         }
     }
 
-    /// One attribute with so many values.
+    /// The DER of a SET with one attribute of so many values.
     private func attributes(_ type: String, values: [[UInt8]]) throws -> [UInt8] {
-        try ASN1.encoded { coder in
+        try encoded { coder in
             try coder.appendConstructedNode(identifier: .set) { set in
-                try set.sequence { attribute in
-                    try attribute.objectIdentifier(type)
+                try set.appendConstructedNode(identifier: .sequence) { attribute in
+                    try attribute.serialize(ASN1ObjectIdentifier(dotRepresentation: type))
                     try attribute.appendConstructedNode(identifier: .set) { set in
-                        for value in values { try set.octets(value) }
+                        for value in values { try set.serialize(ASN1OctetString(contentBytes: value[...])) }
                     }
                 }
             }
         }
     }
 
+    private func encoded(_ body: (inout DER.Serializer) throws -> Void) rethrows -> [UInt8] {
+        var coder = DER.Serializer()
+        try body(&coder)
+        return coder.serializedBytes
+    }
+
     @Test("knows that nobody has an encryption that OpenSSL has no name for")
     func unknownScheme() throws {
-        let layer = try FileBuilder.layer { coder in
-            try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
-        }
+        let layer = PKCS12Samples.layer(
+            algorithm: try encoded { coder in
+                try coder.appendConstructedNode(identifier: .sequence) { algorithm in
+                    try algorithm.serialize(ASN1ObjectIdentifier(dotRepresentation: "1.2.643.7.1.1.5.1"))
+                }
+            })
         let report = PKCS12.inspect(
-            try FileBuilder.file([FileBuilder.encryptedSafe(layer)]), password: password)
+            try PKCS12Samples.file([PKCS12Samples.encryptedSafe(layer)]), password: password)
         #expect(ReaderModel.allCases.allSatisfy { $0.verdict(on: report).outcome == .fails })
     }
 
     @Test("knows that Java finds a lone certificate only where it is marked as trusted")
     func loneCertificate() throws {
         for mark in [[], try attributes(OID.javaTrustedKeyUsage, values: [[1]])] {
-            let lone = try FileBuilder.bag(
-                OID.certBag,
-                value: ASN1.encoded { coder in
-                    try coder.sequence { value in
-                        try value.objectIdentifier(OID.x509Certificate)
-                        try value.explicit(0) { try $0.octets(first.certificate.der) }
-                    }
-                }, attributes: mark)
-            let verdict = try outcomes([FileBuilder.safe([lone])])[.java]
+            let bag = try encoded { coder in
+                try coder.appendConstructedNode(identifier: .sequence) { value in
+                    try value.serialize(ASN1ObjectIdentifier(dotRepresentation: OID.x509Certificate))
+                    try value.serialize(
+                        ASN1OctetString(contentBytes: first.certificate.der[...]),
+                        explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)
+                }
+            }
+            let lone = try PKCS12Samples.bag(OID.certBag, value: bag, attributes: mark)
+            let verdict = try outcomes([PKCS12Samples.safe([lone])])[.java]
             #expect(verdict == (mark.isEmpty ? .partly : .opens))
         }
     }
 
     @Test("counts keys and safes, and minds encoding and password")
     func shape() throws {
-        let keys = try [FileBuilder.bag(key: first.key), FileBuilder.bag(key: FileBuilder.second.key)]
-        let two = try outcomes([FileBuilder.safe(keys)])
+        let keys = try [PKCS12Samples.bag(key: first.key), PKCS12Samples.bag(key: PKCS12Samples.second.key)]
+        let two = try outcomes([PKCS12Samples.safe(keys)])
         #expect(two[.go] == .fails)
         #expect(two[.openSSL] == .opens)
-        let bytes = try FileBuilder.written()
+        let bytes = try PKCS12Samples.written()
         guard case .constructed(let fields) = try DER.parse(bytes).content else {
             Issue.record("no SEQUENCE")
             return
@@ -118,17 +129,17 @@ struct ReaderModelTests {
         #expect(outcomes(indefinite)[.nss] == .opens)
         #expect(outcomes(bytes + [0])[.go] == .fails)
         let odd = SecretBytes(utf8: "Mötley")
-        let foreign = outcomes(try FileBuilder.written(password: odd), password: .text(odd))
+        let foreign = outcomes(try PKCS12Samples.written(password: odd), password: .text(odd))
         #expect(Set(foreign.filter { $0.value == .fails }.keys) == [.java, .openSSLFIPS])
     }
 
     @Test("does not know what is inside a file that did not open, and knows what shows from outside")
     func unopened() throws {
         let wrong = PKCS12Password.text(SecretBytes(utf8: "wrong"))
-        let modern = outcomes(try FileBuilder.written(), password: wrong)
+        let modern = outcomes(try PKCS12Samples.written(), password: wrong)
         #expect(modern[.openSSL] == .unknown)
         #expect(modern[.openSSLFIPS] == .fails)
-        let pbmac1 = outcomes(try FileBuilder.written(PKCS12Profile(.pbmac1)), password: wrong)
+        let pbmac1 = outcomes(try PKCS12Samples.written(PKCS12Profile(.pbmac1)), password: wrong)
         #expect(pbmac1[.apple] == .fails)
         #expect(pbmac1[.go] == .unknown)
         #expect(outcomes([1, 2, 3])[.apple] == .unknown)
@@ -143,23 +154,15 @@ struct ReaderModelTests {
     }
 
     private func outcomes(_ safes: [[UInt8]]) throws -> [ReaderModel: ReaderModel.Verdict.Outcome] {
-        outcomes(try FileBuilder.file(safes))
+        outcomes(try PKCS12Samples.file(safes))
     }
 
     private func outcome(
         _ reader: ReaderModel, cipher: String, prf: String
     ) throws -> ReaderModel.Verdict.Outcome? {
-        let algorithm = try ASN1.encoded { coder in
-            try coder.appendPBES2(
-                { try $0.appendPBKDF2([1, 2, 3, 4, 5, 6, 7, 8], 1, keyLength: nil, prf: prf) },
-                { coder in
-                    try coder.objectIdentifier(cipher)
-                    try coder.octets([UInt8](repeating: 4, count: 16))
-                })
-        }
-        let layer = try LibraryWriter.encrypt(
-            SecretBytes(try FileBuilder.contents([FileBuilder.bag(certificate: first.certificate)])),
-            algorithm: algorithm, password: "password")
-        return try outcomes([FileBuilder.encryptedSafe(layer)])[reader]
+        let contents = try PKCS12Samples.contents([PKCS12Samples.bag(certificate: first.certificate)])
+        let layer = try PKCS12Samples.encrypt(
+            SecretBytes(contents), .pbes2(cipher: cipher, function: prf))
+        return try outcomes([PKCS12Samples.encryptedSafe(layer)])[reader]
     }
 }

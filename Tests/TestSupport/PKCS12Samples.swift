@@ -1,0 +1,142 @@
+package import SecretMemory
+internal import Foundation
+package import OpenSSL
+
+/// Key material and PKCS #12 files for tests, made in memory with one iteration, and with salts that are the same in every
+/// run so that a wrong password fails in the same way every time.
+package enum PKCS12Samples {
+    /// The password of every file for which a test names no other.
+    package static let password = SecretBytes(utf8: "password")
+    /// An identity named "First".
+    package static let first = Identity("First")
+    /// An identity named "Second".
+    package static let second = Identity("Second")
+
+    /// A P-256 key with a self-signed certificate.
+    package struct Identity: Sendable {
+        /// The private key.
+        package let key: PrivateKey
+        /// The certificate of the key.
+        package let certificate: Certificate
+
+        /// Makes a new key and a certificate for the common name `name`.
+        package init(_ name: String) {
+            do {
+                key = try .generate(.p256)
+                let template = CertificateTemplate(
+                    subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1],
+                    notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+                    notAfter: Date(timeIntervalSince1970: 1_900_000_000))
+                certificate = try CertificateIssuer(selfSigned: template, privateKey: key).certificate
+            } catch {
+                preconditionFailure("no test identity: \(error)")
+            }
+        }
+    }
+
+    /// The file that `PKCS12.create` writes for the identity `first`.
+    package static func written(
+        _ profile: PKCS12Profile = PKCS12Profile.modern.iterations(1), password: SecretBytes = password,
+        friendlyName: String? = "A name", chain: [Certificate] = []
+    ) throws -> [UInt8] {
+        try PKCS12.create(
+            privateKey: first.key, certificate: first.certificate, chain: chain, friendlyName: friendlyName,
+            password: password, profile: profile)
+    }
+
+    /// The MAC of a file.
+    package enum MAC: Sendable {
+        /// No MAC.
+        case none
+        /// A MAC of one iteration.
+        case valid
+        /// A MAC of one iteration that claims another count.
+        case claiming(Int)
+    }
+
+    /// A whole file of these safes (ContentInfo), with octets behind them that do not belong there.
+    package static func file(
+        _ safes: [[UInt8]], mac: MAC = .valid, password: SecretBytes = password, version: Int = 3,
+        trailing: [UInt8] = []
+    ) throws -> [UInt8] {
+        var builder = builder
+        let message = try PKCS12FileBuilder.authenticatedSafe(safes) + trailing
+        switch mac {
+        case .none: builder.profile = PKCS12Profile(.noMAC)
+        case .valid: break
+        case .claiming(let count): builder.claimedIterations = count
+        }
+        let code = try builder.authenticate(message, password: password, random: constant)
+        return try PKCS12FileBuilder.file(message, mac: code, version: version)
+    }
+
+    /// A safe whose bags are in the clear.
+    package static func safe(_ bags: [[UInt8]]) throws -> [UInt8] {
+        try PKCS12FileBuilder.safe(contents(bags))
+    }
+
+    /// A safe whose bags are encrypted with one iteration.
+    package static func encryptedSafe(
+        _ bags: [[UInt8]], password: SecretBytes = password
+    ) throws -> [UInt8] {
+        try encryptedSafe(encrypt(SecretBytes(contents(bags)), password: password))
+    }
+
+    /// A safe of a layer that is encrypted already.
+    package static func encryptedSafe(_ layer: EncryptedLayer) throws -> [UInt8] {
+        try PKCS12FileBuilder.encryptedSafe(layer)
+    }
+
+    /// SafeContents of these bags.
+    package static func contents(_ bags: [[UInt8]]) throws -> [UInt8] {
+        try PKCS12FileBuilder.safeContents(bags)
+    }
+
+    /// A bag with a certificate.
+    package static func bag(
+        certificate: Certificate, _ attributes: PKCS12FileBuilder.Attributes = .init()
+    ) throws -> [UInt8] {
+        try PKCS12FileBuilder.certificateBag(certificate.der, attributes)
+    }
+
+    /// A bag with a key that is encrypted with one iteration.
+    package static func bag(
+        key: PrivateKey, _ attributes: PKCS12FileBuilder.Attributes = .init(),
+        password: SecretBytes = password
+    ) throws -> [UInt8] {
+        try bag(key: encrypt(key.pkcs8(), password: password), attributes)
+    }
+
+    /// A bag with a key that is encrypted already.
+    package static func bag(
+        key: EncryptedLayer, _ attributes: PKCS12FileBuilder.Attributes = .init()
+    ) throws -> [UInt8] {
+        try PKCS12FileBuilder.shroudedKeyBag(key, attributes)
+    }
+
+    /// A bag of any type with the DER of any value and attributes.
+    package static func bag(
+        _ type: String, value: [UInt8], attributes: [UInt8] = []
+    ) throws -> [UInt8] {
+        try PKCS12FileBuilder.bag(type, value: value, attributes: attributes)
+    }
+
+    /// A layer under PBES2 with one iteration, or one that claims another count.
+    package static func encrypt(
+        _ plaintext: SecretBytes, _ encryption: PKCS12Profile.Encryption = .pbes2(),
+        password: SecretBytes = password, claiming iterations: Int? = nil
+    ) throws -> EncryptedLayer {
+        try builder.encrypt(
+            plaintext, encryption, password: password, claimedIterations: iterations, random: constant)
+    }
+
+    /// A layer of 64 octets that claims to be encrypted under `algorithm`, the DER of an AlgorithmIdentifier.
+    package static func layer(algorithm: [UInt8]) -> EncryptedLayer {
+        EncryptedLayer(algorithm: algorithm, ciphertext: [UInt8](repeating: 5, count: 64))
+    }
+
+    private static var builder: PKCS12FileBuilder { PKCS12FileBuilder(.modern.iterations(1)) }
+
+    /// Salts and initialisation vectors that are alike in every run.
+    private static func constant(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
+}
