@@ -1,38 +1,38 @@
-/// How one layer of a file is encrypted, in parts, for code that judges it; ``description`` is for people.
+/// The encryption of one layer of a file, in parts for code that judges it; ``description`` is for people.
 package struct PKCS12Layer: Sendable, Hashable {
-    /// From password to key. Digests are named as people do: `SHA-256`.
+    /// A function that makes a key of a password. Digests have their usual names, such as `SHA-256`.
     package enum Derivation: Sendable, Hashable {
-        /// RFC 7292, B.
+        /// The derivation of RFC 7292, B.2.
         case pkcs12(digest: String)
-        /// RFC 8018, 5.1.
+        /// PBKDF1 (RFC 8018, 5.1).
         case pbkdf1(digest: String)
-        /// RFC 8018, 5.2.
+        /// PBKDF2 (RFC 8018, 5.2).
         case pbkdf2(digest: String)
-        /// RFC 7914.
+        /// scrypt (RFC 7914).
         case scrypt
     }
 
-    /// Which layer it is, such as `safe 1` or `safe 2, bag 1`.
+    /// The layer's place in the file, such as `safe 1` or `safe 2, bag 1`.
     package let place: String
-    /// The dotted identifier of the scheme: one of RFC 7292's or PKCS #5's own, or PBES2's.
+    /// The dotted identifier of the scheme: PBES2, or a scheme of RFC 7292 or PKCS #5 v1.5.
     package let scheme: String
-    /// From password to key.
+    /// The key derivation.
     package let derivation: Derivation
     /// OpenSSL's name of the cipher, such as `AES-256-CBC`.
     package let cipher: String
-    /// Octets of the cipher's key.
+    /// The size of the cipher's key, in octets.
     package let keyLength: Int
-    /// Iterations of the derivation; with scrypt the calls of its core.
+    /// The iterations of the derivation; for scrypt the calls of its core.
     package let iterations: Int
-    /// Such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
+    /// The encryption in words, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     package let description: String
 }
 
-/// What opened a file.
+/// The form of the password that opened a file.
 package struct PKCS12PasswordForm: Sendable, Hashable {
-    /// How its bytes were taken for the MAC, or for the first layer of a file without one.
+    /// The encoding of the password for the MAC, or for the first layer of a file without a MAC.
     package let encoding: PasswordEncoding
-    /// Whether it is all ASCII; so are the empty and the absent password.
+    /// Whether the password is all ASCII, which an empty or absent one is too.
     package let isASCII: Bool
 }
 

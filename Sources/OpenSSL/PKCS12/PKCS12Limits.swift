@@ -1,35 +1,35 @@
-/// How much of a PKCS #12 file is looked at and how much work is done for it.
+/// The bounds of what is read from a PKCS #12 file, and of the work that is done for it (docs/rules.md R7.12, R7.13).
 ///
-/// The work of a key derivation is chosen by whoever wrote the file, and a file of 2 KiB can ask for hours of
-/// it. Every count is therefore read and checked before the derivation it belongs to.
+/// The writer of a file chooses how much work a key derivation is, and 2 KiB can ask for hours. Every count is therefore
+/// checked before its derivation begins.
 package struct PKCS12Limits: Sendable {
-    /// Bytes of the whole file.
+    /// The size of the whole file, in bytes.
     package var fileSize = 1 << 20
-    /// Zero bytes that may follow the file's one object; Windows pads with them.
+    /// The number of zero bytes that may follow the file's object; Windows pads files with them.
     package var trailingZeroes = 16
-    /// Safes (ContentInfo) in the file.
+    /// The number of safes in the file (ContentInfo in the AuthenticatedSafe).
     package var safes = 32
-    /// Bags in the file, those inside nested safe contents included.
+    /// The number of bags in the file, those of nested safe contents included.
     package var bags = 64
-    /// Safe contents inside safe contents.
+    /// The depth of safe contents inside safe contents.
     package var nesting = 2
-    /// Iterations of one key derivation.
+    /// The iterations of one key derivation.
     package var iterations = 2_000_000
-    /// Iterations of all key derivations of the file together.
+    /// The iterations of all key derivations of the file together.
     package var totalIterations = 5_000_000
-    /// Bytes of memory that one scrypt derivation (RFC 7914) may take.
+    /// The memory that one scrypt derivation (RFC 7914) may take, in bytes.
     package var scryptMemory = 64 << 20
-    /// Code points of a friendly name; a longer one is cut and noted.
+    /// The length of a friendly name in code points; a longer name is cut and noted.
     package var friendlyName = 256
 
-    /// The defaults above.
+    /// The limits for files from anywhere.
     package static let standard = PKCS12Limits()
 
-    /// The defaults, to be changed one by one.
+    /// The standard limits, each of which may be changed.
     package init() {}
 }
 
-/// The limit that a file passed.
+/// A limit that a file exceeds.
 package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// The file is too large.
     case fileSize
@@ -66,21 +66,23 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     }
 }
 
-/// The work that one file has asked for and been given.
+/// The iterations that one file asks for, and those that were done for it.
 ///
-/// What the file declares is counted once, against the total. Trying a password in a further encoding is our
-/// own doing: it is paid from what the total leaves, so that the work stays below twice the total whatever
-/// the file says.
+/// What the file declares is counted once, against the total. Trying the password in a further encoding is our choice,
+/// not the file's, and stops when the iterations done reach the total. So no file causes more than twice the total.
 struct IterationBudget {
     private let limits: PKCS12Limits
     private var declared = 0
     private var spent = 0
 
+    /// A budget of which nothing is spent.
     init(limits: PKCS12Limits) {
         self.limits = limits
     }
 
     /// Counts a derivation that the file asks for, before it is done.
+    ///
+    /// - Throws: `refused` where the total is exceeded.
     mutating func declare(_ iterations: Int) throws(PKCS12Error) {
         declared += iterations
         guard declared <= limits.totalIterations else {
@@ -90,7 +92,7 @@ struct IterationBudget {
         }
     }
 
-    /// Whether a derivation may be done: the first always, a further one while the total lasts.
+    /// Whether a derivation may be done: the first form of a password always, a further form within the total.
     mutating func spend(_ iterations: Int, isFirst: Bool) -> Bool {
         guard isFirst || spent + iterations <= limits.totalIterations else { return false }
         spent += iterations

@@ -1,12 +1,12 @@
-/// Something unusual about a file that stops nobody from reading it.
+/// Something unusual about a file that does not keep it from being read.
 package enum PKCS12Note: Sendable, Hashable {
-    /// That many zero bytes follow the file's object.
+    /// So many zero bytes follow the file's object.
     case trailingZeroes(Int)
     /// The file uses BER, not DER.
     case basicEncoding
     /// The file has no MAC: nothing tells whether it was changed.
     case noMAC
-    /// The password was taken in this form for the layer named.
+    /// The password opened the named layer in an encoding that the standard does not name.
     case passwordEncoding(layer: String, PasswordEncoding)
     /// A friendly name is no BMPString, has an odd length, or was cut.
     case oddFriendlyName(place: String)
@@ -18,16 +18,16 @@ package enum PKCS12Note: Sendable, Hashable {
     case mismatchedKey(place: String)
     /// A key is under a password of its own, or damaged.
     case lockedKey(place: String)
-    /// What is decrypted there is no private key.
+    /// The decrypted octets at `place` are no private key.
     case unreadableKey(place: String)
-    /// That many octets follow the object that should be alone there.
+    /// So many octets follow the object that should be alone at `place`.
     case trailingOctets(place: String, count: Int)
-    /// A key was not loaded: its author chooses how much work that is.
+    /// A key was not loaded, because its author chooses how much work loading is.
     case refusedKey(place: String, reason: String)
 }
 
 extension PKCS12Note: CustomStringConvertible {
-    /// A sentence.
+    /// The note as a sentence without a full stop.
     package var description: String {
         switch self {
         case .trailingZeroes(let count): "\(count) zero bytes follow the file's end"

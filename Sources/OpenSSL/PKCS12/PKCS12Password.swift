@@ -1,18 +1,19 @@
 package import SecretMemory
 
-/// The password of a PKCS #12 file. No password and an empty one are different things (RFC 7292, B.1): the
-/// first is no byte at all, the second a terminating character alone.
+/// The password of a PKCS #12 file.
+///
+/// No password and an empty one differ (RFC 7292, B.1; docs/rules.md R7.11): no password is no byte at all, the empty one
+/// is a terminating character alone.
 package enum PKCS12Password: Sendable {
-    /// There is none.
+    /// No password.
     case absent
     /// The bytes as they were typed, UTF-8 as a rule. They may be empty.
     case text(SecretBytes)
 }
 
-/// How a password was turned into the bytes that a key is derived from.
+/// The encoding in which a password goes into a key derivation.
 ///
-/// The standard has one way for each kind of derivation; programs differ as soon as there is a character
-/// outside ASCII.
+/// The standards name one encoding for each kind of derivation; programs differ for characters outside ASCII.
 package enum PasswordEncoding: String, Hashable, Sendable {
     /// No password: no byte.
     case absent
@@ -29,30 +30,33 @@ package enum PasswordEncoding: String, Hashable, Sendable {
     case latin1
 }
 
-/// The two ways in which derivations take a password.
+/// The way in which a kind of key derivation takes a password.
 enum PasswordFamily: Hashable {
-    /// RFC 7292, B.1: a terminated BMPString.
+    /// A BMPString with a terminator, for the derivation of RFC 7292 (B.1).
     case wide
-    /// RFC 8018: octets.
+    /// Octets, for the derivations of RFC 8018.
     case octets
 
-    /// The encoding that the standard says, which needs no mention.
+    /// The encoding that the standard names, which is not worth a note.
     var standard: PasswordEncoding { self == .wide ? .utf16 : .bytes }
 }
 
-/// The forms of one password, each family's in the order in which they are tried.
+/// One password in every encoding that programs use, in the order in which they are tried.
 struct PasswordForms {
+    /// The password in one encoding.
     typealias Form = (encoding: PasswordEncoding, bytes: SecretBytes)
 
     private let wide: [Form]
     private let octets: [Form]
-    /// Whether there is no byte outside ASCII.
+    /// Whether the password is all ASCII.
     let isASCII: Bool
-    /// The form that worked last: what opened one layer is tried first on the next.
+    /// The encoding that worked last; it is tried first on the next layer.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
-    /// - Parameter password: nil tries no password, then the empty one.
-    /// - Throws: a refusal when there is a zero byte inside.
+    /// Encodes a password.
+    ///
+    /// - Parameter password: The password; nil tries no password, then the empty one (docs/rules.md R7.11).
+    /// - Throws: `refused` for a password with a zero byte inside.
     init(_ password: PKCS12Password?) throws(PKCS12Error) {
         let absent: Form = (.absent, SecretBytes([]))
         let empty: Form = (.empty, SecretBytes([0, 0]))
@@ -80,7 +84,7 @@ struct PasswordForms {
         }
     }
 
-    /// The forms to try, the proven one first.
+    /// The forms to try, the one that worked last first.
     func forms(_ family: PasswordFamily) -> [Form] {
         let forms = family == .wide ? wide : octets
         guard let first = proven[family], let index = forms.firstIndex(where: { $0.encoding == first }) else {
@@ -89,7 +93,9 @@ struct PasswordForms {
         return [forms[index]] + forms[..<index] + forms[(index + 1)...]
     }
 
-    /// Remembers the form that worked, and says whether that is news.
+    /// Remembers the encoding that worked.
+    ///
+    /// - Returns: Whether another encoding, or none, worked before.
     mutating func prove(_ encoding: PasswordEncoding, _ family: PasswordFamily) -> Bool {
         proven.updateValue(encoding, forKey: family) != encoding
     }

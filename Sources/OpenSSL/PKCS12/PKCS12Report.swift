@@ -1,31 +1,32 @@
 internal import Diagnostics
 
-/// What is known about a file after looking at it.
+/// The result of inspecting a file that may not open.
 package struct PKCS12Report: Sendable {
-    /// In one word how it went; the words that `inspect` prints.
+    /// The result in one word; the raw values are the words that `inspect` prints.
     package enum Verdict: String, Sendable, CaseIterable {
-        /// The file opens under the password, whatever is in it.
+        /// The file opens under the password, even if it holds no identity.
         case ok
         /// The password is not the file's.
         case wrongPassword = "wrong-password"
-        /// The bytes are no PKCS #12.
+        /// The bytes are not PKCS #12.
         case malformed
-        /// The file asks for an algorithm that is not there.
+        /// The file asks for an algorithm that this OpenSSL lacks.
         case unsupported
-        /// A limit was passed.
+        /// The file exceeds a limit.
         case refused
     }
 
-    /// In one word how it went.
+    /// The result in one word.
     package let verdict: Verdict
-    /// One sentence about it.
+    /// The result in one sentence.
     package let message: String
-    /// The error, where the verdict is not `ok`.
+    /// The error; nil where the verdict is `ok`.
     package let error: PKCS12Error?
-    /// What was found: with `ok` everything, else what was known before the failure, such as MAC and
-    /// encryption of a file whose password is wrong.
+    /// Everything in the file where the verdict is `ok`. Otherwise what was known before the failure, such as the MAC and
+    /// the encryption of a file whose password is wrong.
     package let contents: PKCS12Contents
 
+    /// Reports `contents`, as far as they were read before `error`.
     init(contents: PKCS12Contents, error: PKCS12Error?) {
         self.contents = contents
         self.error = error
@@ -35,6 +36,7 @@ package struct PKCS12Report: Sendable {
 }
 
 extension PKCS12Report.Verdict {
+    /// The verdict on a file whose reading failed.
     fileprivate init(_ code: PKCS12Error.Code) {
         self =
             switch code {
@@ -48,6 +50,7 @@ extension PKCS12Report.Verdict {
 }
 
 extension PKCS12Contents {
+    /// The contents counted in one sentence.
     fileprivate var summary: String {
         let parts = [
             (identities.count, "identity", "identities"),

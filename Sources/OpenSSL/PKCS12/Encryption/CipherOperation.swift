@@ -1,7 +1,7 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// One use of a cipher with its key.
+/// A cipher with its key and initialisation vector, to encrypt or decrypt one layer.
 struct CipherOperation {
     private let cipher: CipherSpec
     private let key: SecretBytes
@@ -13,7 +13,7 @@ struct CipherOperation {
         self.vector = vector
     }
 
-    /// The plaintext, or nil where padding or tag do not fit.
+    /// Decrypts `body`; nil where padding or tag do not fit.
     ///
     /// - Throws: `OpenSSLError` where the cipher itself cannot be set up.
     func decrypt(_ body: [UInt8], tag: [UInt8]) throws(OpenSSLError) -> SecretBytes? {
@@ -24,7 +24,7 @@ struct CipherOperation {
         }
     }
 
-    /// The ciphertext, for ciphers without a tag.
+    /// Encrypts `plaintext` with a cipher that has no tag.
     ///
     /// - Throws: `OpenSSLError` where the cipher fails.
     func encrypt(_ plaintext: SecretBytes) throws(OpenSSLError) -> [UInt8] {

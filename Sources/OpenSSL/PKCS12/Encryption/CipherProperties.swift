@@ -1,17 +1,26 @@
 internal import COpenSSL
 
-/// What OpenSSL knows of a cipher.
+/// The properties of a cipher that this OpenSSL has.
 struct CipherProperties {
+    /// OpenSSL's name, such as `AES-256-CBC`.
     let name: String
+    /// The usual size of the key, in octets.
     let keyLength: Int
+    /// The size of the initialisation vector, in octets.
     let vectorLength: Int
+    /// The size of a block, in octets, for the modes that pad; zero for the others.
     let paddedBlockLength: Int
+    /// Whether keys of other sizes are taken too.
     let hasVariableKey: Bool
+    /// Whether the mode is GCM, which adds a tag.
     let isAuthenticated: Bool
+    /// Whether the mode is one that PBES2 files use; key wrapping and XTS are not.
     let isUsable: Bool
+    /// The OpenSSL providers that have the cipher.
     let context: LibraryContext
 
-    /// Looks among the modern ciphers first and among the legacy ones where that is not enough.
+    /// Finds a cipher by name or dotted identifier, first in the default provider and then in the legacy one; nil where
+    /// neither has it.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
             guard let cipher = unsafe EVP_CIPHER_fetch(context.pointer, fetchName, nil) else { continue }

@@ -1,27 +1,31 @@
 internal import SwiftASN1
 
-/// A cipher as a file asks for it: which one, and the parameters that are not derived from the password.
+/// A cipher with the parameters that a file gives it; the key, and for PBES1 the initialisation vector, come from the
+/// password.
 struct CipherSpec: Sendable {
-    /// What OpenSSL is asked for: a name, or dotted text.
+    /// The name or the dotted identifier by which OpenSSL finds the cipher.
     let fetchName: String
-    /// The cipher's usual name, for people.
+    /// The cipher's usual name, such as `AES-256-CBC`, for people.
     let displayName: String
     /// The key's size in octets.
     let keyLength: Int
     /// The size of the initialisation vector in octets.
     let vectorLength: Int
-    /// The initialisation vector where the file carries it; nil where it is derived.
+    /// The initialisation vector that the file states; nil where it is derived from the password.
     let vector: [UInt8]?
-    /// RC2's effective key bits where the file sets them.
+    /// The effective key bits of RC2 (RFC 2268, 6); nil for every other cipher.
     let effectiveKeyBits: Int?
-    /// Octets of authentication tag behind the ciphertext; nil for modes without one.
+    /// The size in octets of the authentication tag behind the ciphertext; nil for modes without a tag.
     let tagLength: Int?
-    /// Zero where the ciphertext may have any length.
+    /// The size in octets of a block, of which the ciphertext has a whole number; zero where any length will do.
     let blockLength: Int
-    /// The providers that have the cipher.
+    /// The OpenSSL providers that have the cipher.
     let context: LibraryContext
 
-    /// A cipher of a PBES1 scheme. Where this OpenSSL has none of that name, decrypting fails as unsupported.
+    /// Finds the cipher of a PBES1 scheme by its OpenSSL name.
+    ///
+    /// Where this OpenSSL has no cipher of that name, the key length is zero and `EncryptionScheme.decrypt` throws
+    /// `unsupportedAlgorithm`.
     init(name: String) {
         let traits = CipherProperties(name)
         fetchName = name
@@ -35,7 +39,13 @@ struct CipherSpec: Sendable {
         tagLength = nil
     }
 
-    /// The encryption scheme of PBES2 (RFC 8018, B.2).
+    /// Reads the encryption scheme of PBES2 (RFC 8018, B.2).
+    ///
+    /// - Parameters:
+    ///   - algorithm: The scheme with its parameters.
+    ///   - keyLength: The key length in octets that the key derivation states; nil where it states none.
+    ///   - place: Where in the file the scheme stands, for errors.
+    /// - Throws: `unsupportedAlgorithm`, `malformed`.
     init(_ algorithm: AlgorithmIdentifier, keyLength: Int?, at place: String) throws(PKCS12Error) {
         guard let traits = CipherProperties(algorithm.oid), traits.isUsable else {
             throw .unsupported(oid: algorithm.oid)
@@ -53,7 +63,7 @@ struct CipherSpec: Sendable {
         guard 4...16 ~= tagLength ?? 12 else {
             throw .malformed("\(place), cipher parameters", expected: "a tag of 4 to 16 octets")
         }
-        if algorithm.oid == Self.rc2 {
+        if algorithm.oid == OID.rc2CBC {
             let bits = Self.effectiveBits(version: parameters.number)
             guard 1...1024 ~= bits else {
                 throw .malformed("\(place), cipher parameters", expected: "a version of RC2")
@@ -63,7 +73,7 @@ struct CipherSpec: Sendable {
             displayName = "RC2-CBC-\(bits)"
         } else {
             effectiveKeyBits = nil
-            let castLength = algorithm.oid == Self.cast5 ? parameters.number.map { $0 / 8 } : nil
+            let castLength = algorithm.oid == OID.cast5CBC ? parameters.number.map { $0 / 8 } : nil
             self.keyLength = keyLength ?? castLength ?? traits.keyLength
             displayName = traits.name
         }
@@ -72,10 +82,8 @@ struct CipherSpec: Sendable {
         }
     }
 
-    private static let rc2 = "1.2.840.113549.3.2"
-    private static let cast5 = "1.2.840.113533.7.66.10"
-
-    /// RFC 8018, B.2.3: three sizes have numbers of their own.
+    /// The effective key bits for a version of RC2's parameters (RFC 8018, B.2.3), which numbers three sizes
+    /// specially; zero for a version that is not defined.
     private static func effectiveBits(version: Int?) -> Int {
         switch version {
         case nil: 32
@@ -87,10 +95,11 @@ struct CipherSpec: Sendable {
     }
 }
 
-/// The parameters that cipher identifiers have: an initialisation vector, alone or in a SEQUENCE with a number
-/// (RC2's version, CAST5's key bits, the tag length of GCM).
+/// The parameters of a cipher in an AlgorithmIdentifier: an initialisation vector, alone or in a SEQUENCE with a number.
 private struct CipherParameters {
+    /// The initialisation vector; nil where the parameters are absent or NULL, as for RC4.
     let vector: [UInt8]?
+    /// The version of RC2, the key bits of CAST5, or the tag length of GCM in octets.
     let number: Int?
 
     init(_ node: ASN1Node?, at place: String) throws(PKCS12Error) {

@@ -1,11 +1,17 @@
 internal import COpenSSL
 
-/// What OpenSSL knows of a digest, by name or dotted identifier.
+/// The properties of a digest that this OpenSSL has.
 struct DigestProperties {
+    /// OpenSSL's name, such as `SHA2-256`.
     let name: String
+    /// The size of a digest, in octets.
     let size: Int
+    /// The OpenSSL providers that have the digest.
     let context: LibraryContext
 
+    /// Finds a digest by name or dotted identifier, first in the default provider and then in the legacy one.
+    ///
+    /// Nil where neither has it, and for extendable-output functions, which make no HMAC.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
             guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }
@@ -13,7 +19,6 @@ struct DigestProperties {
             self.context = context
             name = unsafe EVP_MD_get0_name(digest).map { unsafe String(cString: $0) } ?? fetchName
             size = Int(unsafe EVP_MD_get_size(digest))
-            // Extendable-output functions make no HMAC.
             guard unsafe EVP_MD_get_flags(digest) & UInt(EVP_MD_FLAG_XOF) == 0, size > 0 else { return nil }
             return
         }
@@ -24,7 +29,7 @@ struct DigestProperties {
 
 /// Names of digests for people.
 enum DigestName {
-    /// `SHA-256` for OpenSSL's `SHA256` or `SHA2-256`.
+    /// The usual name of a digest: `SHA-256` for OpenSSL's `SHA256` or `SHA2-256`.
     static func display(_ name: String) -> String {
         switch name.uppercased().replacing("SHA2-", with: "SHA") {
         case "SHA1", "SHA-1": "SHA-1"

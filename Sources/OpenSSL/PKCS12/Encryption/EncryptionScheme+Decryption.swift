@@ -1,18 +1,24 @@
 internal import SecretMemory
 
 extension EncryptionScheme {
-    /// What trying one password on a layer gave.
+    /// The result of trying one password on one layer.
     enum Outcome {
-        /// The plaintext; that the padding is right is one chance in 256 under a wrong password.
+        /// The plaintext. Under a wrong password the padding still fits once in 256 tries, so the caller must check
+        /// that the plaintext is what it should be.
         case opened(SecretBytes)
-        /// The password, or the data, is not right.
+        /// The padding or the tag does not fit: the password is wrong, or the data are damaged.
         case failed
     }
 
-    /// Decrypts `ciphertext` under a password that is already in the form of this scheme's family.
+    /// Decrypts one layer.
     ///
-    /// - Throws: `malformed` where no password could ever open it, `unsupportedAlgorithm` where OpenSSL lacks
-    ///   something.
+    /// - Parameters:
+    ///   - ciphertext: The layer's octets, with the tag behind them where the cipher has one.
+    ///   - password: The password in the encoding that the scheme's `family` takes.
+    ///   - limits: How much memory scrypt may use.
+    ///   - place: Where in the file the layer stands, for errors.
+    /// - Throws: `malformed` where no password could open the layer, `unsupportedAlgorithm` where this OpenSSL lacks the
+    ///   cipher or the key derivation.
     func decrypt(
         _ ciphertext: some Collection<UInt8>, password: SecretBytes, limits: PKCS12Limits, at place: String
     ) throws(PKCS12Error) -> Outcome {
@@ -41,7 +47,9 @@ extension EncryptionScheme {
         }
     }
 
-    /// Key and initialisation vector from the password.
+    /// Derives the key and, for PBES1, the initialisation vector from a password in the encoding that `family` takes.
+    ///
+    /// - Throws: `OpenSSLError` where this OpenSSL lacks the key derivation.
     func keyMaterial(
         password: SecretBytes, limits: PKCS12Limits
     ) throws(OpenSSLError) -> (key: SecretBytes, vector: SecretBytes) {

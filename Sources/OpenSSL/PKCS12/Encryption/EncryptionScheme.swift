@@ -1,30 +1,35 @@
 internal import SwiftASN1
 
-/// How one layer of a file is encrypted: a key derivation from the password, and a cipher.
+/// The encryption of one layer of a file: a key derivation from the password, and a cipher.
 struct EncryptionScheme: Sendable {
-    /// From password to key.
+    /// A function that makes a key of a password.
     enum Derivation: Sendable {
-        /// RFC 7292, B; the initialisation vector is derived too.
+        /// The derivation of RFC 7292, B.2, which makes the initialisation vector too.
         case pkcs12(digest: String)
-        /// RFC 8018, 5.1: eight octets of key, eight of initialisation vector.
+        /// PBKDF1 (RFC 8018, 5.1), which makes eight octets of key and eight of initialisation vector.
         case pbkdf1(digest: String)
-        /// RFC 8018, 5.2.
+        /// PBKDF2 (RFC 8018, 5.2).
         case pbkdf2(digest: String)
-        /// RFC 7914.
+        /// scrypt (RFC 7914).
         case scrypt(cost: Int, blockSize: Int, parallelization: Int)
     }
 
+    /// The key derivation.
     let derivation: Derivation
+    /// The salt of the key derivation.
     let salt: [UInt8]
-    /// Iterations, or what scrypt's parameters come to in calls of its core.
+    /// The iterations of the key derivation; for scrypt the calls of its core, 2·N·r·p.
     let work: Int
+    /// The cipher.
     let cipher: CipherSpec
-    /// The scheme's identifier and name, for errors.
+    /// The scheme's dotted identifier: that of PBES2, or of a PBES1 scheme.
     let identifier: String
+    /// The scheme in words, without the iteration count.
     let name: String
-    /// Such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
+    /// The scheme in words, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     let description: String
 
+    /// The way in which the key derivation takes a password.
     var family: PasswordFamily {
         switch derivation {
         case .pkcs12: .wide
@@ -32,7 +37,13 @@ struct EncryptionScheme: Sendable {
         }
     }
 
-    /// Reads the scheme of an AlgorithmIdentifier and checks its counts; nothing is derived.
+    /// Reads the scheme of an AlgorithmIdentifier and checks its counts before anything is derived (docs/rules.md R7.13).
+    ///
+    /// - Parameters:
+    ///   - node: The AlgorithmIdentifier.
+    ///   - limits: The bounds of iterations and memory.
+    ///   - place: Where in the file the scheme stands, for errors.
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(_ node: ASN1Node, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         let algorithm = try AlgorithmIdentifier(node, at: place)
         if algorithm.oid == OID.pbes2 {

@@ -1,12 +1,16 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// Hashes whose derivations run on OpenSSL's compression functions, one call an iteration, instead of through
-/// EVP; the results are the same octets.
+/// Key derivations that run on OpenSSL's compression functions directly, for the digests that nearly every file uses.
+///
+/// Calls through EVP cost more than the hashing itself. These loops give the octets that EVP_KDF gives, in less time;
+/// `DerivationTests` compares the two.
 enum FastKeyDerivation {
-    case sha1, sha256, sha512
+    case sha1
+    case sha256
+    case sha512
 
-    /// The loop for a digest of that name, or nil where only EVP has it.
+    /// Finds the digest by OpenSSL's name; nil for a digest that only EVP has.
     init?(digest: String) {
         switch digest.uppercased() {
         case "SHA1", "SHA-1": self = .sha1
@@ -26,7 +30,9 @@ enum FastKeyDerivation {
         }
     }
 
-    /// RFC 8018, 5.2.
+    /// PBKDF2 with HMAC (RFC 8018, 5.2).
+    ///
+    /// - Parameter count: The length of the key in octets.
     func pbkdf2(password: SecretBytes, salt: [UInt8], iterations: Int, count: Int) -> SecretBytes {
         unsafe SecretBytes(capacity: count) { output in
             unsafe password.withUnsafeBytes { password in
@@ -44,7 +50,12 @@ enum FastKeyDerivation {
         }
     }
 
-    /// RFC 7292, B.2; the names are those of its steps.
+    /// The key derivation of RFC 7292, B.2; variables have the names that its steps use.
+    ///
+    /// - Parameters:
+    ///   - purpose: The ID of RFC 7292, B.3.
+    ///   - password: The password, as a BMPString with a terminator.
+    ///   - count: The length of the key in octets.
     func pkcs12(
         purpose: UInt8, password: SecretBytes, salt: [UInt8], iterations: Int, count: Int
     ) -> SecretBytes {
@@ -52,7 +63,7 @@ enum FastKeyDerivation {
         let saltLength = (salt.count + v - 1) / v * v
         let passwordLength = (password.count + v - 1) / v * v
         let result = unsafe SecretBuffer(count: (count + u - 1) / u * u)
-        // D, then I, which is S and P.
+        // The message is D, then I, which is S and P.
         let message = unsafe SecretBuffer(count: v + saltLength + passwordLength)
         let block = unsafe SecretBuffer(count: v)
         unsafe message.bytes[..<v].initialize(repeating: purpose)
@@ -75,7 +86,7 @@ enum FastKeyDerivation {
         return unsafe SecretBytes(UnsafeMutableBufferPointer(rebasing: result.bytes[..<count]))
     }
 
-    /// I_j = (I_j + B + 1) mod 2^v, big-endian.
+    /// Adds in big-endian order: I_j = (I_j + B + 1) mod 2^v (RFC 7292, B.2, step 6C).
     private static func add(
         _ block: UnsafeMutableBufferPointer<UInt8>, to part: Slice<UnsafeMutableBufferPointer<UInt8>>
     ) {
@@ -108,7 +119,7 @@ enum FastKeyDerivation {
     }
 }
 
-/// Memory for secrets in the making: owned, zeroed, wiped by the end.
+/// Memory that holds a secret while it is derived: owned by this value, zeroed at first, wiped when it goes.
 @unsafe private struct SecretBuffer: ~Copyable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
 

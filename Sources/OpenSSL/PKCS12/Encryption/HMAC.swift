@@ -3,14 +3,19 @@ internal import COpenSSL
 
 /// HMAC (RFC 2104) in one call.
 enum HMAC {
+    /// The HMAC of `message` under `key`.
+    ///
+    /// - Parameters:
+    ///   - digest: The digest by OpenSSL's name.
+    ///   - context: The providers that have the digest.
+    /// - Throws: `OpenSSLError` where the providers lack the digest.
     static func authenticate(
         _ message: some Collection<UInt8>, key: SecretBytes, digest: String, context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
         let message = Array(message)
         var count = 0
-        let succeeded: Bool
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        succeeded = unsafe key.withUnsafeBytes { keyBytes in
+        let succeeded = unsafe key.withUnsafeBytes { keyBytes in
             unsafe EVP_Q_mac(
                 context.pointer, "HMAC", nil, digest, nil, keyBytes.baseAddress, keyBytes.count, message,
                 message.count, &result, result.count, &count) != nil

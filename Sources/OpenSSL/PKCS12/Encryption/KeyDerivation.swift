@@ -1,23 +1,32 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// Key derivations: those that everyone uses on OpenSSL's compression functions, the rest through EVP_KDF.
+/// Functions that make keys of passwords. Those that nearly every file uses run in `FastKeyDerivation`, the others
+/// through EVP_KDF.
 enum KeyDerivation {
-    /// What the key of RFC 7292, B.3 is for.
+    /// The use of a derived key, numbered as the ID of RFC 7292, B.3.
     enum Purpose: UInt64 {
         case encryptionKey = 1
         case initialisationVector = 2
         case integrityKey = 3
     }
 
-    /// RFC 7292, B.2.
+    /// The derivation of RFC 7292, B.2.
+    ///
+    /// - Parameters:
+    ///   - purpose: The use of the key.
+    ///   - password: The password, as a BMPString with a terminator.
+    ///   - digest: The digest by OpenSSL's name.
+    ///   - count: The length of the key in octets.
+    ///   - context: The providers that have the digest.
+    /// - Throws: `OpenSSLError` where the providers lack the digest.
     static func pkcs12(
         _ purpose: Purpose, password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
         if count == 0 { return SecretBytes([]) }
-        if let loop = FastKeyDerivation(digest: digest) {
-            return loop.pkcs12(
+        if let fast = FastKeyDerivation(digest: digest) {
+            return fast.pkcs12(
                 purpose: UInt8(purpose.rawValue), password: password, salt: salt, iterations: iterations,
                 count: count)
         }
@@ -30,7 +39,9 @@ enum KeyDerivation {
         return try derive("PKCS12KDF", parameters, count: count, context: context)
     }
 
-    /// RFC 8018, 5.1.
+    /// PBKDF1 (RFC 8018, 5.1), which the schemes of PKCS #5 v1.5 use.
+    ///
+    /// - Throws: `OpenSSLError` where the providers lack PBKDF1, which is in the legacy one, or the digest.
     static func pbkdf1(
         password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
@@ -43,14 +54,16 @@ enum KeyDerivation {
         return try derive("PBKDF1", parameters, count: count, context: context)
     }
 
-    /// RFC 8018, 5.2.
+    /// PBKDF2 with an HMAC of `digest` (RFC 8018, 5.2).
+    ///
+    /// - Throws: `OpenSSLError` where the providers lack the digest.
     static func pbkdf2(
         password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {
         if count == 0 { return SecretBytes([]) }
-        if let loop = FastKeyDerivation(digest: digest) {
-            return loop.pbkdf2(password: password, salt: salt, iterations: iterations, count: count)
+        if let fast = FastKeyDerivation(digest: digest) {
+            return fast.pbkdf2(password: password, salt: salt, iterations: iterations, count: count)
         }
         let parameters = ParameterList()
         parameters.append("pass", password)
@@ -60,7 +73,10 @@ enum KeyDerivation {
         return try derive("PBKDF2", parameters, count: count, context: context)
     }
 
-    /// RFC 7914.
+    /// scrypt (RFC 7914, 6).
+    ///
+    /// - Parameter memoryLimit: The memory in bytes that the derivation may take.
+    /// - Throws: `OpenSSLError` for parameters past the limit.
     static func scrypt(
         password: SecretBytes, salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, count: Int,
         memoryLimit: Int

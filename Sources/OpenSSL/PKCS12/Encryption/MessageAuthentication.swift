@@ -2,26 +2,33 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// What protects a file against change (RFC 7292, 4; RFC 9579): read from its MacData, not yet verified.
+/// The MAC that protects a file against change (RFC 7292, 4; RFC 9579): read from its MacData, not yet verified.
 struct MessageAuthentication {
-    /// From password to MAC key.
+    /// A function that makes the MAC's key of a password.
     enum Derivation {
-        /// RFC 7292, B, the digest of the MAC being that of the derivation.
+        /// The derivation of RFC 7292, B.2, with the digest of the MAC.
         case pkcs12
-        /// PBMAC1 with PBKDF2.
+        /// PBKDF2, as PBMAC1 names it.
         case pbkdf2(digest: String)
     }
 
+    /// The key derivation.
     let derivation: Derivation
     /// The digest inside the HMAC, by OpenSSL's name.
     let digest: String
+    /// The salt of the key derivation.
     let salt: [UInt8]
+    /// The iterations of the key derivation.
     let iterations: Int
+    /// The length of the MAC's key, in octets.
     let keyLength: Int
+    /// The MAC that the file states.
     let expected: [UInt8]
+    /// The MAC as a report shows it.
     let information: MACInfo
     private let context: LibraryContext
 
+    /// The way in which the key derivation takes a password.
     var family: PasswordFamily {
         switch derivation {
         case .pkcs12: .wide
@@ -29,12 +36,12 @@ struct MessageAuthentication {
         }
     }
 
-    /// Reads a MacData and checks its counts; nothing is derived.
+    /// Reads a MacData and checks its counts before anything is derived (docs/rules.md R7.13).
     ///
     /// - Parameters:
     ///   - node: The MacData.
-    ///   - limits: What the iteration count is checked against.
-    ///   - report: Is given what is known before an error is thrown for the rest.
+    ///   - limits: The bounds of the iteration count.
+    ///   - report: Receives what is known of the MAC, before an error is thrown for the rest.
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(
         _ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void
@@ -52,7 +59,7 @@ struct MessageAuthentication {
         try fields.end(at: place)
 
         if algorithm.oid == OID.pbmac1 {
-            // RFC 9579, 5: salt and count of the MacData itself are ignored.
+            // Readers ignore the salt and the count of the MacData itself (RFC 9579, 5).
             let parameters = try PBMAC1Parameters(
                 algorithm.requiredParameters(at: "\(place), PBMAC1"), limits: limits, report: report)
             derivation = .pbkdf2(digest: parameters.derivationDigest)
@@ -93,7 +100,9 @@ struct MessageAuthentication {
         context = traits.context
     }
 
-    /// Whether `password`, already in the form of its family, gives the MAC of `message`.
+    /// Whether `password`, in the encoding that `family` takes, gives the MAC that the file states for `message`.
+    ///
+    /// - Throws: `unsupportedAlgorithm` where this OpenSSL lacks the key derivation or the HMAC.
     func verifies(_ message: ArraySlice<UInt8>, password: SecretBytes) throws(PKCS12Error) -> Bool {
         do {
             let computed = try compute(message, password: password)
@@ -122,13 +131,19 @@ struct MessageAuthentication {
     }
 }
 
-/// PBMAC1-params (RFC 8018, A.5) as RFC 9579 restricts them.
+/// The parameters of PBMAC1 (RFC 8018, A.5) within the bounds of RFC 9579 (docs/rules.md R7.17).
 private struct PBMAC1Parameters {
+    /// The digest inside PBKDF2's HMAC, by OpenSSL's name.
     let derivationDigest: String
+    /// The digest inside the MAC, by OpenSSL's name.
     let digest: String
+    /// The salt of PBKDF2.
     let salt: [UInt8]
+    /// The iterations of PBKDF2.
     let iterations: Int
+    /// The length of the MAC's key, in octets.
     let keyLength: Int
+    /// The MAC as a report shows it.
     let information: MACInfo
 
     init(_ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void) throws(PKCS12Error) {

@@ -2,14 +2,22 @@ internal import SwiftASN1
 
 /// The key derivation of PBES2 and PBMAC1 (RFC 8018, A.2; RFC 7914, 7; RFC 9579).
 struct PBES2Derivation {
+    /// The key derivation.
     let derivation: EncryptionScheme.Derivation
+    /// The salt.
     let salt: [UInt8]
+    /// The iterations; for scrypt the calls of its core.
     let work: Int
+    /// The key length in octets that the parameters state; nil where they state none.
     let keyLength: Int?
-    /// Without and with the counts.
+    /// The derivation in words, without counts.
     let name: String
+    /// The derivation in words, with counts.
     let description: String
 
+    /// Reads an AlgorithmIdentifier and checks its counts; nothing is derived.
+    ///
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(_ node: ASN1Node, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         let algorithm = try AlgorithmIdentifier(node, at: place)
         switch algorithm.oid {
@@ -28,7 +36,7 @@ struct PBES2Derivation {
         keyLength = try fields.optional(.integer).map { node throws(PKCS12Error) in
             try node.keyLength(at: place)
         }
-        var prf = "1.2.840.113549.2.7"
+        var prf = OID.hmacSHA1
         if let node = fields.next() { prf = try AlgorithmIdentifier(node, at: place).oid }
         try fields.end(at: place)
         guard let digest = HMACName.digests[prf] else { throw .unsupported(oid: prf) }
@@ -42,7 +50,7 @@ struct PBES2Derivation {
         salt = Array(try fields.required("a salt", at: place).octets(at: place))
         var numbers: [Int] = []
         for name in ["a cost", "a block size", "a parallelization"] {
-            // Far below where their products would overflow.
+            // Numbers this small have products that do not overflow.
             guard let number = try fields.required(name, at: place).integer(at: place),
                 1...(1 << 20) ~= number
             else { throw .refused(.scrypt) }
@@ -64,12 +72,13 @@ struct PBES2Derivation {
     }
 }
 
-/// Pseudo-random functions of PBKDF2 and MAC schemes of PBMAC1, by identifier, to the digest inside.
+/// The HMACs that serve as pseudo-random functions of PBKDF2 and as MAC schemes of PBMAC1.
 enum HMACName {
+    /// The digest inside each HMAC, by OpenSSL's name, for the HMAC's dotted identifier.
     static let digests: [String: String] = [
         "1.3.6.1.5.5.8.1.1": "MD5", "1.3.6.1.5.5.8.1.2": "SHA1", "1.3.6.1.5.5.8.1.4": "RIPEMD160",
-        "1.2.840.113549.2.6": "MD5", "1.2.840.113549.2.7": "SHA1", "1.2.840.113549.2.8": "SHA224",
-        "1.2.840.113549.2.9": "SHA256", "1.2.840.113549.2.10": "SHA384", "1.2.840.113549.2.11": "SHA512",
+        "1.2.840.113549.2.6": "MD5", OID.hmacSHA1: "SHA1", "1.2.840.113549.2.8": "SHA224",
+        OID.hmacSHA256: "SHA256", "1.2.840.113549.2.10": "SHA384", "1.2.840.113549.2.11": "SHA512",
         "1.2.840.113549.2.12": "SHA512-224", "1.2.840.113549.2.13": "SHA512-256",
         "2.16.840.1.101.3.4.2.13": "SHA3-224", "2.16.840.1.101.3.4.2.14": "SHA3-256",
         "2.16.840.1.101.3.4.2.15": "SHA3-384", "2.16.840.1.101.3.4.2.16": "SHA3-512",
@@ -78,7 +87,9 @@ enum HMACName {
 }
 
 extension ASN1Node {
-    /// An iteration count within the limits, which are checked here, before anything is derived.
+    /// Reads an iteration count and checks it before anything is derived (docs/rules.md R7.13).
+    ///
+    /// - Throws: `refused` for a count outside of the limits, `malformed` for anything but an INTEGER.
     func iterations(_ limits: PKCS12Limits, at place: String) throws(PKCS12Error) -> Int {
         let count = try integer(at: "\(place), iteration count")
         guard let count, 1...limits.iterations ~= count else {
@@ -90,7 +101,9 @@ extension ASN1Node {
         return count
     }
 
-    /// A key length in octets that some cipher or MAC could have.
+    /// Reads a key length in octets.
+    ///
+    /// - Throws: `malformed` for a length that no cipher and no MAC has.
     func keyLength(at place: String) throws(PKCS12Error) -> Int {
         guard let length = try integer(at: "\(place), key length"), 1...128 ~= length else {
             throw .malformed("\(place), key length", expected: "1 to 128")

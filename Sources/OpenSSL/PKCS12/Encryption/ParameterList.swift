@@ -1,8 +1,10 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// A list of OSSL_PARAM under construction. It owns copies of the names and values, which are wiped when it
-/// goes; the C list made from it is good inside `withUnsafeParameters` only.
+/// A list of parameters for an OpenSSL call (OSSL_PARAM(3)), built entry by entry.
+///
+/// The list owns copies of the names and values and wipes the values when it goes. The C list made of it is valid inside
+/// `withUnsafeParameters` only.
 @safe final class ParameterList {
     private enum Kind {
         case octets, text, number
@@ -23,25 +25,28 @@ internal import COpenSSL
         }
     }
 
+    /// Adds an octet string.
     func append(_ name: String, _ value: SecretBytes) {
         unsafe value.withUnsafeBytes { unsafe append(.octets, name, $0) }
     }
 
+    /// Adds a UTF-8 string.
     func append(_ name: String, _ value: String) {
         var value = value
         value.withUTF8 { unsafe append(.text, name, UnsafeRawBufferPointer($0)) }
     }
 
+    /// Adds an unsigned number.
     func append(_ name: String, _ value: UInt64) {
         unsafe withUnsafeBytes(of: value) { unsafe append(.number, name, $0) }
     }
 
-    /// Gives `body` the C list, ended as OpenSSL expects it.
+    /// Gives `body` the C list with the terminator that OpenSSL expects.
     func withUnsafeParameters<Result>(_ body: (UnsafePointer<OSSL_PARAM>?) -> Result) -> Result {
         var list = unsafe entries.map { entry in
             let name = unsafe entry.name.baseAddress?.assumingMemoryBound(to: CChar.self)
             let value = unsafe entry.value.baseAddress
-            // The last octet of a value is the terminator that `append` adds; it is not part of it.
+            // The terminator that `append` adds behind each value is not counted.
             let count = unsafe entry.value.count - 1
             return switch unsafe entry.kind {
             case .octets: unsafe OSSL_PARAM_construct_octet_string(name, value, count)

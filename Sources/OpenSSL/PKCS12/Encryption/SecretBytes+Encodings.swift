@@ -1,17 +1,17 @@
 internal import SecretMemory
 
 extension SecretBytes {
-    /// Whether one of the bytes is zero.
+    /// Whether one of the bytes is zero: programs that end strings there would cut the password.
     var hasZeroByte: Bool {
         unsafe withUnsafeBytes { unsafe $0.contains(0) }
     }
 
-    /// Whether no byte is outside ASCII.
+    /// Whether every byte is ASCII.
     var isASCII: Bool {
         unsafe withUnsafeBytes { unsafe $0.allSatisfy { $0 < 0x80 } }
     }
 
-    /// UTF-16 big-endian with a terminating zero character, or nil where the bytes are no UTF-8.
+    /// The bytes, taken as UTF-8, in UTF-16 big-endian with a terminating zero character; nil where they are not UTF-8.
     func transcodedToUTF16() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count * 2 + 2) { output in
@@ -32,7 +32,7 @@ extension SecretBytes {
         return isValid ? result : nil
     }
 
-    /// ISO-8859-1, or nil where the bytes are no UTF-8 or hold a character past U+00FF.
+    /// The bytes, taken as UTF-8, in ISO-8859-1; nil where they are not UTF-8 or hold a character past U+00FF.
     func transcodedToLatin1() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count) { output in
@@ -53,7 +53,7 @@ extension SecretBytes {
         return isValid ? result : nil
     }
 
-    /// Every byte as a 16-bit big-endian character, and a terminating zero character.
+    /// Every byte as a character of 16 bits, big-endian, and a terminating zero character.
     func widened() -> SecretBytes {
         unsafe SecretBytes(capacity: count * 2 + 2) { output in
             unsafe output.initializeMemory(as: UInt8.self, repeating: 0)
@@ -68,7 +68,7 @@ extension SecretBytes {
 }
 
 extension SecretBytes {
-    /// A copy of some of the bytes.
+    /// A copy of the bytes in `range`.
     func part(_ range: Range<Int>) -> SecretBytes {
         unsafe withUnsafeBytes { unsafe SecretBytes($0[range]) }
     }

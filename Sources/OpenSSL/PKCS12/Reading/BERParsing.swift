@@ -1,11 +1,13 @@
 internal import COpenSSL
 internal import SwiftASN1
 
-/// Reading helpers that turn what swift-asn1 finds into this module's errors and say where it was.
-///
-/// Files in the field are BER as often as DER, so every reader here takes both.
+// Files in the field are BER as often as DER, so everything here reads both. Errors of swift-asn1 become `PKCS12Error`
+// with the place in the file.
+
 extension ASN1Node {
     /// Parses exactly one object.
+    ///
+    /// - Throws: `malformed`.
     static func parse(_ bytes: ArraySlice<UInt8>, at place: String) throws(PKCS12Error) -> ASN1Node {
         do {
             return try BER.parse(bytes)
@@ -14,10 +16,11 @@ extension ASN1Node {
         }
     }
 
-    /// Parses the first object, behind which other octets may stand, as some writers leave them there and every
-    /// other reader takes them.
+    /// Parses the first object and counts the octets behind it. Some writers leave octets there, and every other
+    /// reader accepts them.
     ///
-    /// - Returns: the object, and how many octets follow it.
+    /// - Returns: The object, and how many octets follow it.
+    /// - Throws: `malformed`.
     static func parseFirst(
         _ bytes: ArraySlice<UInt8>, at place: String
     ) throws(PKCS12Error) -> (node: ASN1Node, trailing: Int) {
@@ -25,7 +28,8 @@ extension ASN1Node {
         return (try parse(bytes.prefix(count), at: place), bytes.count - count)
     }
 
-    /// How many octets the first object has; nil where its header is none or has no length.
+    /// The number of octets of the first object; nil where the bytes start with no header or with one of indefinite
+    /// length.
     static func objectCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var cursor: UnsafePointer<UInt8>? = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
         var count = 0
@@ -41,6 +45,8 @@ extension ASN1Node {
     }
 
     /// The children of a constructed node.
+    ///
+    /// - Throws: `malformed` for a node of another tag or a primitive one.
     func children(
         _ identifier: ASN1Identifier = .sequence, at place: String
     ) throws(PKCS12Error) -> ASN1NodeCollection.Iterator {
@@ -51,6 +57,8 @@ extension ASN1Node {
     }
 
     /// The one child of an explicit context-specific tag.
+    ///
+    /// - Throws: `malformed` for another tag, no child or several.
     func explicit(_ tag: UInt, at place: String) throws(PKCS12Error) -> ASN1Node {
         guard identifier == .context(tag), case .constructed(let children) = content else {
             throw .malformed(place, expected: "[\(tag)]")
@@ -62,7 +70,9 @@ extension ASN1Node {
         return child
     }
 
-    /// An object identifier as dotted text.
+    /// The object identifier that the node holds, as dotted text.
+    ///
+    /// - Throws: `malformed` for a node of another type.
     func objectIdentifier(at place: String) throws(PKCS12Error) -> String {
         guard identifier == .objectIdentifier, case .primitive = content else {
             throw .malformed(place, expected: "an OBJECT IDENTIFIER")
@@ -76,7 +86,9 @@ extension ASN1Node {
         return dotted
     }
 
-    /// The octets of an OCTET STRING, in one piece or many.
+    /// The octets of an OCTET STRING, primitive or constructed.
+    ///
+    /// - Throws: `malformed` for a node of another type.
     func octets(
         _ identifier: ASN1Identifier = .octetString, at place: String
     ) throws(PKCS12Error) -> ArraySlice<UInt8> {
@@ -87,7 +99,10 @@ extension ASN1Node {
         }
     }
 
-    /// An INTEGER that fits, or nil for one that does not; padding octets are forgiven.
+    /// The INTEGER that the node holds; nil for one that `Int` cannot hold. Padding octets, which DER forbids, are
+    /// accepted.
+    ///
+    /// - Throws: `malformed` for a node of another type.
     func integer(at place: String) throws(PKCS12Error) -> Int? {
         guard identifier == .integer, case .primitive(let bytes) = content, let first = bytes.first else {
             throw .malformed(place, expected: "an INTEGER")
@@ -98,7 +113,7 @@ extension ASN1Node {
         return digits.reduce(isNegative ? -1 : 0) { $0 << 8 | Int($1) }
     }
 
-    /// Whether the node uses what BER has and DER has not, at its own level.
+    /// Whether the node is an OCTET STRING in pieces, which BER allows and DER does not.
     var isConstructedString: Bool {
         if case .constructed = content { return identifier == .octetString }
         return false
@@ -106,20 +121,23 @@ extension ASN1Node {
 }
 
 extension ASN1Identifier {
-    /// A context-specific tag.
+    /// The context-specific tag `[number]`.
     static func context(_ number: UInt) -> ASN1Identifier {
         ASN1Identifier(tagWithNumber: number, tagClass: .contextSpecific)
     }
 }
 
 extension ASN1NodeCollection.Iterator {
-    /// The next node, which must be there.
+    /// The next node.
+    ///
+    /// - Parameter expected: The missing node in words, for the error.
+    /// - Throws: `malformed` where there is no next node.
     mutating func required(_ expected: String, at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let node = next() else { throw .malformed(place, expected: expected) }
         return node
     }
 
-    /// The next node if it has this tag; else nothing is consumed.
+    /// The next node if it has the tag `identifier`; otherwise nil, and the node stays the next one.
     mutating func optional(_ identifier: ASN1Identifier) -> ASN1Node? {
         var ahead = self
         guard let node = ahead.next(), node.identifier == identifier else { return nil }
@@ -127,17 +145,24 @@ extension ASN1NodeCollection.Iterator {
         return node
     }
 
-    /// Throws where something is left that has no place there.
+    /// Checks that no node is left.
+    ///
+    /// - Throws: `malformed` where one is left.
     mutating func end(at place: String) throws(PKCS12Error) {
         guard next() == nil else { throw .malformed(place, expected: "nothing more") }
     }
 }
 
-/// AlgorithmIdentifier (RFC 5280, 4.1.1.2): an object identifier and what belongs to it.
+/// An AlgorithmIdentifier (RFC 5280, 4.1.1.2): an object identifier with its parameters.
 struct AlgorithmIdentifier {
+    /// The algorithm, dotted.
     let oid: String
+    /// The parameters, unread; nil where there are none.
     let parameters: ASN1Node?
 
+    /// Reads an AlgorithmIdentifier.
+    ///
+    /// - Throws: `malformed`.
     init(_ node: ASN1Node, at place: String) throws(PKCS12Error) {
         var fields = try node.children(at: place)
         oid = try fields.required("an algorithm", at: place).objectIdentifier(at: place)
@@ -145,7 +170,9 @@ struct AlgorithmIdentifier {
         try fields.end(at: place)
     }
 
-    /// The parameters where they must be there.
+    /// The parameters of an algorithm that has some.
+    ///
+    /// - Throws: `malformed` where there are none.
     func requiredParameters(at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let parameters else { throw .malformed(place, expected: "the parameters of the algorithm") }
         return parameters

@@ -1,16 +1,24 @@
 internal import SwiftASN1
 
-/// The attributes of a bag. Whatever stands in a value, it never fails the file.
+/// The attributes that were read from a bag (RFC 7292, 4.2). A value that makes no sense is noted and never makes the file
+/// unreadable.
 struct BagAttributes {
+    /// The name for people; nil where there is none or it is no text.
     private(set) var friendlyName: String?
+    /// The octets that tie a key to a certificate.
     private(set) var localKeyID: [UInt8]?
     /// Whether Java's attribute says that the certificate is trusted for something.
     private(set) var isTrusted = false
+    /// The attributes beyond these three.
     private(set) var others: [PKCS12Attribute] = []
+    /// Whether the friendly name is no BMPString, has an odd length, or was cut.
     private(set) var isFriendlyNameOdd = false
     /// How many friendly names and localKeyIDs have no value or several.
     private(set) var oddCount = 0
 
+    /// Reads the attributes of a bag; `node` is nil for a bag without any.
+    ///
+    /// - Throws: `malformed` for anything but a SET of attributes.
     init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         guard let node else { return }
         var attributes = try node.children(.set, at: "\(place), attributes")
@@ -58,10 +66,11 @@ struct BagAttributes {
     }
 }
 
-/// Text as attributes hold it, in whatever string type.
+/// The text of an attribute's value, in any ASN.1 string type.
 private struct AttributeText {
+    /// The text up to the first zero character.
     let text: String
-    /// Whether the octets were not quite what the type says.
+    /// Whether the octets break the rules of their type, such as a BMPString of odd length.
     let isOdd: Bool
 
     init?(_ node: ASN1Node) {
@@ -90,7 +99,7 @@ private struct AttributeText {
             isOdd = decoded.unicodeScalars.contains("\u{FFFD}")
         default: return nil
         }
-        // Programs that end strings with a zero character sometimes write it too.
+        // Some writers include the zero character that ends a string in C.
         text = String(decoded.prefix { $0 != "\0" })
     }
 }

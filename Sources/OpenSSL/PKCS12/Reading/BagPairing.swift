@@ -1,13 +1,16 @@
-/// The keys and certificates of a file before they are paired.
+/// Finds out which certificate of a file belongs to which private key.
 struct BagPairing {
+    /// The keys of the file, with the place of each.
     var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
+    /// The certificates of the file.
     var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
 
-    /// Pairs each certificate with the key whose public half it holds, and sorts the rest.
+    /// Pairs each certificate with the key whose public half it holds, and adds identities, lone keys and lone
+    /// certificates to `contents` (docs/rules.md R7.7).
     ///
-    /// The public key decides; localKeyID only says which of several certificates of one key comes first, and
-    /// tells a mismatch from a key that has no certificate. Writers that leave localKeyID out, or give every
-    /// bag the same, are read all the same.
+    /// The public key decides. localKeyID only says which of several certificates of one key comes first, and tells a
+    /// mismatch from a key that has no certificate. So files whose writer leaves localKeyID out, or writes one value on
+    /// every bag, are paired correctly too.
     func pair(into contents: inout PKCS12Contents) {
         let certificates = distinctCertificates(&contents.notes)
         var isPaired = [Bool](repeating: false, count: certificates.count)
@@ -50,7 +53,7 @@ struct BagPairing {
         }
     }
 
-    /// The certificates, each once; of several copies the one that has a localKeyID.
+    /// The certificates without duplicates. Of several copies the first one that has a localKeyID stays.
     private func distinctCertificates(
         _ notes: inout [PKCS12Note]
     ) -> [(certificate: Certificate, attributes: BagAttributes)] {
@@ -67,7 +70,7 @@ struct BagPairing {
         return kept
     }
 
-    /// The keys, each once by its public half.
+    /// The keys without duplicates, compared by their public halves.
     private func distinctKeys() -> [(key: PrivateKey, attributes: BagAttributes, place: String)] {
         guard keys.count > 1 else { return keys }
         var seen: Set<PublicKey> = []
@@ -78,8 +81,8 @@ struct BagPairing {
 extension PrivateKey {
     /// Whether the certificate holds this key's public half.
     ///
-    /// - Parameter dsaKey: the public half of a DSA key. The public number alone decides for those: certificates
-    ///   may inherit the parameters from their issuer (RFC 3279, 2.3.2), and loading takes a millisecond each.
+    /// - Parameter dsaKey: The public half of a DSA key, nil for other kinds. For DSA the public number alone decides:
+    ///   certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and loading takes a millisecond each.
     fileprivate func isCertified(by certificate: Certificate, dsaKey: PublicKey?) -> Bool {
         guard let dsaKey else { return matches(certificate) }
         return certificate.publicKey.type == .dsa && dsaKey.keyOctets == certificate.publicKey.keyOctets

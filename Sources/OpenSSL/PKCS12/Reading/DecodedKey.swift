@@ -1,15 +1,16 @@
 internal import SecretMemory
 internal import SwiftASN1
 
-/// What the octets of a private key turned out to be.
+/// The result of decoding the octets of a private key.
 enum DecodedKey {
+    /// The key was loaded.
     case usable(PrivateKey)
-    /// `refusal` says why a key that OpenSSL has was not loaded.
+    /// The key was not loaded: OpenSSL lacks its algorithm, or `refusal` says why loading it would take too much work.
     case unusable(oid: String, name: String, refusal: String?)
-    /// A PrivateKeyInfo of a known kind with wrong contents.
+    /// The octets are a PrivateKeyInfo of a known algorithm with wrong contents.
     case damaged
 
-    /// nil where the octets are no PrivateKeyInfo at all, as after decrypting with a wrong password.
+    /// Decodes a PrivateKeyInfo; nil where the octets are none, as after decrypting with a wrong password.
     init?(_ info: SecretBytes) {
         do {
             self = .usable(try PrivateKey(pkcs8: info))
@@ -24,7 +25,7 @@ enum DecodedKey {
         }
     }
 
-    /// The algorithm of a PrivateKeyInfo (RFC 5208, 5).
+    /// The dotted algorithm of a PrivateKeyInfo (RFC 5208, 5); nil where the octets are none.
     private static func algorithm(of info: [UInt8]) -> String? {
         guard let root = try? BER.parse(info), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, let algorithm = fields.next(),

@@ -1,18 +1,21 @@
 internal import COpenSSL
 internal import SwiftASN1
 
-/// The outer structure of a file (RFC 7292, 4): version, the safes, and what protects them.
+/// The outer structure of a file, called PFX (RFC 7292, 4): version, AuthenticatedSafe and MacData.
 struct PFX {
-    /// The octets that the MAC is computed over: the contents of the authSafe.
+    /// The AuthenticatedSafe: the content of the field authSafe, over which the MAC is computed.
     let authenticatedSafe: ArraySlice<UInt8>
     /// The MacData, unread; nil where the file has none.
     let macData: ASN1Node?
-    /// Zero bytes that follow the file's object.
+    /// The number of zero bytes that follow the file's object.
     let trailingZeroes: Int
-    /// Whether the encoding is BER that is no DER.
+    /// Whether the encoding is BER and not DER.
     let isBasicEncoding: Bool
 
-    /// Reads the outer structure.
+    /// Reads the outer structure (docs/rules.md R7.12).
+    ///
+    /// - Throws: `refused` for a file that is too large, `unsupportedAlgorithm` for one that is protected by a signature,
+    ///   `malformed`.
     init(_ bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) {
         guard bytes.count <= limits.fileSize else {
             throw .refused(
@@ -44,7 +47,7 @@ struct PFX {
         isBasicEncoding = octets.isConstructedString || (try? DER.parse(root.encodedBytes)) == nil
     }
 
-    /// The one object of the file and the number of zero bytes behind it.
+    /// The file's only object, and the number of zero bytes behind it.
     private static func onlyObject(
         in bytes: [UInt8], limits: PKCS12Limits
     ) throws(PKCS12Error) -> (ASN1Node, Int) {
@@ -59,10 +62,10 @@ struct PFX {
         return (try ASN1Node.parse(bytes[..<end], at: "the file"), rest.count)
     }
 
-    /// Where the first object of the file ends; nil where it does not.
+    /// The number of bytes of the file's first object; nil where the object does not end.
     ///
-    /// OpenSSL finds the end without building a tree, which swift-asn1 would do anew for each length to try:
-    /// an object of indefinite length ends in zero bytes of its own.
+    /// An object of indefinite length ends in zero bytes, so the padding behind it cannot be told by looking backwards.
+    /// OpenSSL finds the end in one pass; swift-asn1 would have to build a tree for each length that is tried.
     private static func extent(of bytes: [UInt8]) -> Int? {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -77,11 +80,16 @@ struct PFX {
     }
 }
 
-/// ContentInfo (RFC 5652, 3): a type and content of that type.
+/// A ContentInfo (RFC 5652, 3): a content type, and content of that type.
 struct ContentInfo {
+    /// The content type, dotted.
     let type: String
+    /// The content, unread; nil where there is none.
     let content: ASN1Node?
 
+    /// Reads a ContentInfo.
+    ///
+    /// - Throws: `malformed`.
     init(_ node: ASN1Node, at place: String) throws(PKCS12Error) {
         var fields = try node.children(at: place)
         type = try fields.required("a content type", at: place).objectIdentifier(at: place)
@@ -89,6 +97,9 @@ struct ContentInfo {
         try fields.end(at: place)
     }
 
+    /// The content, which every type but a detached one has.
+    ///
+    /// - Throws: `malformed` where there is none.
     func requiredContent(at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let content else { throw .malformed(place, expected: "content") }
         return content

@@ -2,41 +2,47 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// Opens one file and keeps what it finds, so that a failure still tells what was known by then.
+/// Reads one file, and keeps what it found when reading fails.
 ///
-/// The order is: the structure and every count that can be seen, then the MAC, then layer by layer with each
-/// count checked before its derivation. One-call parsers cannot do this, for the counts of the inner layers
-/// show only when the outer ones are open.
+/// The order is (docs/rules.md R7.10): the structure and every count that shows without a password, then the MAC, then
+/// layer after layer, each count checked before its derivation. `PKCS12_parse` of OpenSSL cannot do this, because the
+/// counts of inner layers show only when the outer ones are open.
 struct PKCS12Reader {
-    /// What was found so far.
+    /// The contents as far as they are known.
     private(set) var contents = PKCS12Contents()
 
     private let limits: PKCS12Limits
     private let allowsNoMAC: Bool
-    private var walk: SafeContentsParser
-    private var found = BagPairing()
-    /// Whether MAC or some layer accepted the password.
+    private var parser: SafeContentsParser
+    private var pairing = BagPairing()
+    /// Whether the MAC or a layer has accepted the password.
     private var isPasswordProven = false
-    /// A safe and the keys that did not open, while it is open whether the password is to blame; `isDecrypted`
-    /// where it is not, for padding or tag fit.
+    /// The first safe that did not open. `isDecrypted` means that the padding or the tag fits, so that the password is
+    /// not to blame.
     private var unopenedSafe: (place: String, isDecrypted: Bool)?
+    /// The keys that did not open; `finish` decides whether the password is to blame.
     private var unopenedKeys: [(key: PKCS12LockedKey, isDecrypted: Bool)] = []
 
+    /// Begins with nothing read.
+    ///
+    /// - Parameter allowsNoMAC: Whether a file without a MAC is read (docs/rules.md R7.9).
     init(limits: PKCS12Limits, allowsNoMAC: Bool) {
         self.limits = limits
         self.allowsNoMAC = allowsNoMAC
-        walk = SafeContentsParser(limits: limits)
+        parser = SafeContentsParser(limits: limits)
     }
 
     /// Reads the whole file into `contents`.
+    ///
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`, `missingMAC`, `wrongPassword`.
     mutating func read(_ bytes: [UInt8], password: PKCS12Password?) throws(PKCS12Error) {
         defer {
-            contents.encryption = walk.encryption
-            contents.notes += walk.notes
-            contents.layers = walk.layers
-            contents.unknownSchemes = walk.unknownSchemes
-            contents.nestedSafeCount = walk.nestedSafeCount
-            contents.oddAttributeCount = walk.oddAttributeCount
+            contents.encryption = parser.encryption
+            contents.notes += parser.notes
+            contents.layers = parser.layers
+            contents.unknownSchemes = parser.unknownSchemes
+            contents.nestedSafeCount = parser.nestedSafeCount
+            contents.oddAttributeCount = parser.oddAttributeCount
         }
         let pfx = try PFX(bytes, limits: limits)
         if pfx.trailingZeroes > 0 { contents.notes.append(.trailingZeroes(pfx.trailingZeroes)) }
@@ -44,7 +50,7 @@ struct PKCS12Reader {
 
         let authentication = authentication(of: pfx)
         let safes = outline(of: pfx)
-        // What asks for too much is told before what is not supported, and that before what is broken.
+        // A refusal is thrown first, even if something before it in the file is unsupported or malformed.
         for case .failure(let error) in [authentication.map { _ in }, safes.map { _ in }] {
             if case .refused = error.code { throw error }
         }
@@ -60,23 +66,23 @@ struct PKCS12Reader {
         for safe in readable {
             try open(safe, &forms)
         }
-        try settle()
+        try finish()
     }
 
-    /// The MacData, read; nil where there is none.
+    /// The MAC of the file; nil where there is none.
     private mutating func authentication(of pfx: PFX) -> Result<MessageAuthentication?, PKCS12Error> {
         guard let node = pfx.macData else { return .success(nil) }
         do {
             let mac = try MessageAuthentication(node, limits: limits) { contents.mac = $0 }
             contents.mac = mac.information
-            try walk.budget.declare(mac.iterations)
+            try parser.budget.declare(mac.iterations)
             return .success(mac)
         } catch {
             return .failure(error)
         }
     }
 
-    /// The safes, as far as they show without a password.
+    /// The safes, read as far as that needs no password.
     private mutating func outline(of pfx: PFX) -> Result<[Safe], PKCS12Error> {
         do throws(PKCS12Error) {
             let (root, trailing) = try ASN1Node.parseFirst(pfx.authenticatedSafe, at: "AuthenticatedSafe")
@@ -90,7 +96,7 @@ struct PKCS12Reader {
                     throw PKCS12Error.refused(
                         .safes, reason: "refused: the file has more than \(limits.safes) safes")
                 }
-                safes.append(try Safe(node, &walk, at: "safe \(safes.count + 1)"))
+                safes.append(try Safe(node, &parser, at: "safe \(safes.count + 1)"))
             }
             contents.safeCount = safes.count
             return .success(safes)
@@ -99,11 +105,12 @@ struct PKCS12Reader {
         }
     }
 
+    /// Tries the forms of the password on the MAC.
     private mutating func verify(
         _ mac: MessageAuthentication, of pfx: PFX, _ forms: inout PasswordForms
     ) throws(PKCS12Error) {
         for (index, form) in forms.forms(mac.family).enumerated() {
-            guard walk.budget.spend(mac.iterations, isFirst: index == 0) else { break }
+            guard parser.budget.spend(mac.iterations, isFirst: index == 0) else { break }
             if try mac.verifies(pfx.authenticatedSafe, password: form.bytes) {
                 accept(form.encoding, mac.family, layer: "the MAC", &forms)
                 return
@@ -115,7 +122,7 @@ struct PKCS12Reader {
     private mutating func open(_ safe: Safe, _ forms: inout PasswordForms) throws(PKCS12Error) {
         switch safe.content {
         case .plain(let bags):
-            try take(bags, &forms)
+            try add(bags, &forms)
         case .encrypted(let scheme, let ciphertext):
             let scheme = try scheme.get()
             let isProven = isPasswordProven
@@ -127,53 +134,23 @@ struct PKCS12Reader {
                 return
             }
             let bags = try plaintext.withTransientArray { (bytes) throws(PKCS12Error) in
-                try walk.bags(of: bytes[...], at: safe.place)
+                try parser.bags(of: bytes[...], at: safe.place)
             }
-            try take(bags, &forms)
+            try add(bags, &forms)
         }
     }
 
-    private mutating func take(_ bags: [SafeBag], _ forms: inout PasswordForms) throws(PKCS12Error) {
-        for bag in bags {
+    /// Adds the bags of an open safe, and opens those keys that have a layer of their own.
+    private mutating func add(_ safeBags: [SafeBag], _ forms: inout PasswordForms) throws(PKCS12Error) {
+        for bag in safeBags {
             switch bag.value {
             case .key(let info):
                 contents.plainKeyCount += 1
-                take(DecodedKey(info) ?? .damaged, of: bag)
+                add(DecodedKey(info) ?? .damaged, of: bag)
             case .shroudedKey(let scheme, let ciphertext):
-                let scheme = try scheme.get()
-                var key: DecodedKey?
-                var trailing = 0
-                let opening = try open(scheme, ciphertext, at: bag.place, &forms) { plaintext in
-                    let info: SecretBytes
-                    (info, trailing) = plaintext.firstObject
-                    key = DecodedKey(info)
-                    return key != nil
-                }
-                if let key {
-                    if trailing > 0 {
-                        contents.notes.append(.trailingOctets(place: bag.place, count: trailing))
-                    }
-                    take(key, of: bag)
-                } else {
-                    let locked = PKCS12LockedKey(
-                        place: bag.place, encryption: scheme.description,
-                        friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID)
-                    unopenedKeys.append((locked, opening.isDecrypted))
-                    contents.keyCount += 1
-                }
+                try open(try scheme.get(), ciphertext, keyOf: bag, &forms)
             case .certificate(let der):
-                contents.certificateCount += 1
-                let end = unsafe der.withUnsafeBytes { unsafe ASN1Node.objectCount($0) } ?? der.count
-                let trailing = der.count - end
-                if let certificate = try? Certificate(der: trailing > 0 ? Array(der[..<end]) : der) {
-                    if trailing > 0 {
-                        contents.notes.append(.trailingOctets(place: bag.place, count: trailing))
-                    }
-                    found.certificates.append((certificate, bag.attributes))
-                } else {
-                    contents.unreadableCertificates.append(
-                        PKCS12UnreadableBag(place: bag.place, friendlyName: bag.attributes.friendlyName))
-                }
+                add(certificate: der, of: bag)
             case .other(let kind):
                 contents.otherBags.append(
                     PKCS12OtherBag(kind: kind, friendlyName: bag.attributes.friendlyName))
@@ -181,11 +158,47 @@ struct PKCS12Reader {
         }
     }
 
-    private mutating func take(_ key: DecodedKey, of bag: SafeBag) {
+    private mutating func open(
+        _ scheme: EncryptionScheme, _ ciphertext: [UInt8], keyOf bag: SafeBag, _ forms: inout PasswordForms
+    ) throws(PKCS12Error) {
+        var key: DecodedKey?
+        var trailing = 0
+        let opening = try open(scheme, ciphertext, at: bag.place, &forms) { plaintext in
+            let info: SecretBytes
+            (info, trailing) = plaintext.firstObject
+            key = DecodedKey(info)
+            return key != nil
+        }
+        guard let key else {
+            let locked = PKCS12LockedKey(
+                place: bag.place, encryption: scheme.description,
+                friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID)
+            unopenedKeys.append((locked, opening.isDecrypted))
+            contents.keyCount += 1
+            return
+        }
+        noteTrailing(trailing, at: bag.place)
+        add(key, of: bag)
+    }
+
+    private mutating func add(certificate der: [UInt8], of bag: SafeBag) {
+        contents.certificateCount += 1
+        let end = unsafe der.withUnsafeBytes { unsafe ASN1Node.objectCount($0) } ?? der.count
+        let trailing = der.count - end
+        if let certificate = try? Certificate(der: trailing > 0 ? Array(der[..<end]) : der) {
+            noteTrailing(trailing, at: bag.place)
+            pairing.certificates.append((certificate, bag.attributes))
+        } else {
+            contents.unreadableCertificates.append(
+                PKCS12UnreadableBag(place: bag.place, friendlyName: bag.attributes.friendlyName))
+        }
+    }
+
+    private mutating func add(_ key: DecodedKey, of bag: SafeBag) {
         contents.keyCount += 1
         switch key {
         case .usable(let key):
-            found.keys.append((key, bag.attributes, bag.place))
+            pairing.keys.append((key, bag.attributes, bag.place))
         case .damaged:
             note(unreadableKey: bag.place, bag.attributes.friendlyName)
         case .unusable(let oid, let name, let refusal):
@@ -197,16 +210,22 @@ struct PKCS12Reader {
         }
     }
 
+    private mutating func noteTrailing(_ count: Int, at place: String) {
+        if count > 0 { contents.notes.append(.trailingOctets(place: place, count: count)) }
+    }
+
     private mutating func note(unreadableKey place: String, _ friendlyName: String?) {
         contents.unreadableKeys.append(PKCS12UnreadableBag(place: place, friendlyName: friendlyName))
         contents.notes.append(.unreadableKey(place: place))
     }
 
-    /// What became of a layer.
+    /// The result of trying the password on a layer.
     private enum Opening {
+        /// The plaintext.
         case opened(SecretBytes)
-        /// Padding or tag fit, though what is inside is not what should be.
+        /// The padding or the tag fits, and the plaintext is not what it should be.
         case decrypted
+        /// No form of the password opens the layer.
         case shut
 
         var isDecrypted: Bool {
@@ -214,26 +233,27 @@ struct PKCS12Reader {
         }
     }
 
-    /// The plaintext of a layer under the first form of the password that `accept` agrees with.
+    /// The plaintext of a layer, under the first form of the password whose plaintext is plausible.
     private mutating func open(
         _ scheme: EncryptionScheme, _ ciphertext: [UInt8], at place: String, _ forms: inout PasswordForms,
-        accept isPlausible: (SecretBytes) -> Bool
+        isPlausible: (SecretBytes) -> Bool
     ) throws(PKCS12Error) -> Opening {
         var isDecrypted = false
         for (index, form) in forms.forms(scheme.family).enumerated() {
-            guard walk.budget.spend(scheme.work, isFirst: index == 0) else { break }
+            guard parser.budget.spend(scheme.work, isFirst: index == 0) else { break }
             let outcome = try scheme.decrypt(ciphertext, password: form.bytes, limits: limits, at: place)
             guard case .opened(let plaintext) = outcome else { continue }
             if isPlausible(plaintext) {
                 accept(form.encoding, scheme.family, layer: place, &forms)
                 return .opened(plaintext)
             }
-            // A stream cipher makes something of everything.
+            // A stream cipher decrypts anything, so its plaintext proves nothing.
             isDecrypted = isDecrypted || scheme.cipher.tagLength != nil || scheme.cipher.blockLength > 1
         }
         return isDecrypted ? .decrypted : .shut
     }
 
+    /// Remembers that a form of the password opened the MAC or a layer.
     private mutating func accept(
         _ encoding: PasswordEncoding, _ family: PasswordFamily, layer: String, _ forms: inout PasswordForms
     ) {
@@ -241,14 +261,14 @@ struct PKCS12Reader {
             contents.passwordForm = PKCS12PasswordForm(encoding: encoding, isASCII: forms.isASCII)
         }
         isPasswordProven = true
-        let isNews = forms.prove(encoding, family)
-        if isNews, encoding != family.standard {
+        if forms.prove(encoding, family), encoding != family.standard {
             contents.notes.append(.passwordEncoding(layer: layer, encoding))
         }
     }
 
-    /// Decides what the layers that stayed shut mean, and pairs what was found.
-    private mutating func settle() throws(PKCS12Error) {
+    /// Judges the layers that did not open, now that it is known whether the password is right, and pairs keys with
+    /// certificates.
+    private mutating func finish() throws(PKCS12Error) {
         if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
             throw PKCS12Error(
                 .wrongPassword, reason: "the password is wrong: \(place) does not open under it")
@@ -266,27 +286,31 @@ struct PKCS12Reader {
                 contents.notes.append(.lockedKey(place: key.place))
             }
         }
-        found.pair(into: &contents)
+        pairing.pair(into: &contents)
     }
 }
 
-/// One safe: its bags where they lie open, else how it is encrypted.
+/// One safe of the AuthenticatedSafe.
 private struct Safe {
     enum Content {
+        /// The bags of a safe in the clear.
         case plain([SafeBag])
+        /// The scheme of an encrypted safe, or the reason why the scheme cannot be used, and the ciphertext.
         case encrypted(Result<EncryptionScheme, PKCS12Error>, [UInt8])
     }
 
+    /// What the safe holds, as far as that shows without a password.
     let content: Content
+    /// The safe's place in the file, such as `safe 1`.
     let place: String
 
-    init(_ node: ASN1Node, _ walk: inout SafeContentsParser, at place: String) throws(PKCS12Error) {
+    init(_ node: ASN1Node, _ parser: inout SafeContentsParser, at place: String) throws(PKCS12Error) {
         self.place = place
         let info = try ContentInfo(node, at: place)
         switch info.type {
         case OID.data:
             let octets = try info.requiredContent(at: place).octets(at: "\(place) content")
-            content = .plain(try walk.bags(of: octets, at: place))
+            content = .plain(try parser.bags(of: octets, at: place))
         case OID.encryptedData:
             var fields = try info.requiredContent(at: place).children(at: place)
             _ = try fields.required("a version", at: place).integer(at: "\(place) version")
@@ -297,7 +321,7 @@ private struct Safe {
             let ciphertext = try encrypted.required("encrypted content", at: place)
             let octets = Array(try ciphertext.octets(.context(0), at: "\(place), encrypted content"))
             do {
-                content = .encrypted(.success(try walk.scheme(algorithm, at: place)), octets)
+                content = .encrypted(.success(try parser.scheme(algorithm, at: place)), octets)
             } catch {
                 guard case .unsupportedAlgorithm = error.code else { throw error }
                 content = .encrypted(.failure(error), octets)
@@ -309,8 +333,8 @@ private struct Safe {
 }
 
 extension SecretBytes {
-    /// Whether the bytes are one SEQUENCE; other octets may follow where the password is known to be right, and
-    /// zeroes otherwise.
+    /// Whether the bytes are one SEQUENCE. Other octets may follow it where the password is known to be right; otherwise
+    /// only zeroes may, because a wrong password makes random octets.
     fileprivate func holdsSequence(isPasswordProven: Bool) -> Bool {
         withTransientArray { bytes in
             guard let (node, trailing) = try? ASN1Node.parseFirst(bytes[...], at: ""),
@@ -320,7 +344,7 @@ extension SecretBytes {
         }
     }
 
-    /// The first object, and how many octets follow it; everything where no object's end is to be seen.
+    /// The first object and the number of octets behind it; all bytes where the object has no length.
     fileprivate var firstObject: (bytes: SecretBytes, trailing: Int) {
         guard let end = unsafe withUnsafeBytes({ unsafe ASN1Node.objectCount($0) }), end < count else {
             return (self, 0)

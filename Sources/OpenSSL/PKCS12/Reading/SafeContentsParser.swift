@@ -1,45 +1,58 @@
 internal import SecretMemory
 internal import SwiftASN1
 
-/// One bag of a safe (RFC 7292, 4.2), nested safe contents already unfolded.
+/// A bag (RFC 7292, 4.2). The bags of nested safe contents are listed with the others, so none is a safeContentsBag.
 struct SafeBag {
-    /// What the bag holds.
+    /// The content of a bag.
     enum Value {
         /// A PrivateKeyInfo in the clear.
         case key(SecretBytes)
-        /// An EncryptedPrivateKeyInfo: its scheme, or why that cannot be used.
+        /// An EncryptedPrivateKeyInfo: the scheme, or the reason why the scheme cannot be used.
         case shroudedKey(Result<EncryptionScheme, PKCS12Error>, ciphertext: [UInt8])
-        /// An X.509 certificate's DER.
+        /// The DER of an X.509 certificate.
         case certificate([UInt8])
-        /// Anything else.
+        /// A bag that is neither a key nor an X.509 certificate.
         case other(PKCS12OtherBag.Kind)
     }
 
+    /// The content.
     let value: Value
+    /// The attributes.
     let attributes: BagAttributes
-    /// Such as `safe 1, bag 2`.
+    /// The bag's place in the file, such as `safe 1, bag 2`.
     let place: String
 }
 
-/// Walks safe contents and counts what it meets against the limits before doing work for it.
+/// Parses SafeContents (RFC 7292, 4.2), and counts bags, nesting and iterations of the whole file against the limits
+/// before any work is done for them (docs/rules.md R7.12, R7.13).
 struct SafeContentsParser {
+    /// The bounds of what is parsed.
     let limits: PKCS12Limits
+    /// The iterations that the file has asked for.
     var budget: IterationBudget
-    /// The names of schemes, each once, in the order of the file.
+    /// The encryption schemes in words, each once, in the order of the file.
     private(set) var encryption: [String] = []
+    /// What is unusual about the bags and no error.
     var notes: [PKCS12Note] = []
+    /// The encrypted layers whose schemes are known, in the order in which they were met.
     private(set) var layers: [PKCS12Layer] = []
+    /// The schemes of the other encrypted layers, such as `PBES2 with 1.2.3`.
     private(set) var unknownSchemes: [String] = []
+    /// The number of safe contents inside safe contents.
     private(set) var nestedSafeCount = 0
+    /// The number of friendly names and localKeyIDs that have no value or several.
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
 
+    /// Begins with nothing counted.
     init(limits: PKCS12Limits) {
         self.limits = limits
         budget = IterationBudget(limits: limits)
     }
 
-    /// Reads the scheme of one layer and declares its work.
+    /// Reads the scheme of one layer and counts the iterations that it asks for.
+    ///
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     mutating func scheme(_ node: ASN1Node, at place: String) throws(PKCS12Error) -> EncryptionScheme {
         do {
             let scheme = try EncryptionScheme(node, limits: limits, at: place)
@@ -58,7 +71,9 @@ struct SafeContentsParser {
         }
     }
 
-    /// The bags of one safe.
+    /// The bags of one safe, those of nested safe contents included.
+    ///
+    /// - Throws: `refused`, `malformed`; an unsupported algorithm of a key is part of its bag.
     mutating func bags(
         of octets: ArraySlice<UInt8>, at place: String
     ) throws(PKCS12Error) -> [SafeBag] {
@@ -67,7 +82,7 @@ struct SafeContentsParser {
         return try bags(in: contents, at: place)
     }
 
-    /// The bags of one SafeContents, nested ones unfolded.
+    /// The bags of one SafeContents that is `depth` levels inside a safe.
     private mutating func bags(
         in contents: ASN1Node, at place: String, depth: Int = 0
     ) throws(PKCS12Error) -> [SafeBag] {
@@ -132,7 +147,7 @@ struct SafeContentsParser {
         case OID.crlBag:
             return .other(.revocationList)
         case OID.secretBag:
-            // Some leave the value out, or its tag; nothing is done with it but to name its type.
+            // Some writers leave out the value, or the tag [0] around it. Only the type is reported.
             var fields = try content.children(at: place)
             return .other(
                 .secret(type: try fields.required("a type", at: place).objectIdentifier(at: place)))
@@ -141,7 +156,7 @@ struct SafeContentsParser {
         }
     }
 
-    /// The form that certificate and secret bags share: a type, and a value in [0].
+    /// Reads the structure of certificate bags: a type, and a value in [0].
     private func typedValue(
         _ content: ASN1Node, at place: String
     ) throws(PKCS12Error) -> (type: String, value: ASN1Node) {
