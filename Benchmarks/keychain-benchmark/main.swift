@@ -72,7 +72,7 @@ struct Filled {
 
     init(_ folder: String, _ count: Int) async throws {
         self.count = count
-        group = App.provider.entitlements.keychainAccessGroups[0]
+        group = App.publishedGroup
         let device = try Device(folder: folder)
         keychain = try Keychain(device: device, app: .provider)
         let key = try PrivateKey.generate(.p256)

@@ -35,22 +35,40 @@ extension FileError: CommandReportable {
 extension DeviceError: CommandReportable {
     package var commandFailure: CommandFailure {
         switch code {
-        case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: hint)
-        case .inUse: CommandFailure(.refused, code: "provider-running", reason, hint: hint)
-        case .beingErased: CommandFailure(.refused, code: "device-being-erased", reason, hint: hint)
-        case .gone: CommandFailure(.inputOutput, code: "device-gone", reason, hint: hint)
-        case .keychainNotEmpty: CommandFailure(.refused, code: "already-there", reason, hint: hint)
+        case .locked: CommandFailure(.refused, code: "device-locked", reason, hint: advice)
+        case .inUse: CommandFailure(.refused, code: "provider-running", reason, hint: advice)
+        case .beingErased: CommandFailure(.refused, code: "device-being-erased", reason, hint: advice)
+        case .gone: CommandFailure(.inputOutput, code: "device-gone", reason, hint: advice)
+        case .keychainNotEmpty: CommandFailure(.refused, code: "already-there", reason, hint: advice)
         case .backupInsideDevice, .keyInBackupFile:
-            CommandFailure(.usage, code: "unsuitable-path", reason, hint: hint)
-        case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: hint)
+            CommandFailure(.usage, code: "unsuitable-path", reason, hint: advice)
+        case .noBackup: CommandFailure(.malformed, code: "no-backup", reason, hint: advice)
         case .foreignBackup, .wrongBackupKey, .nothingForThisDevice:
-            CommandFailure(.refused, code: "foreign-backup", reason, hint: hint)
-        case .invalidValue, .invalidEntitlements: CommandFailure(.inputOutput, reason, hint: hint)
+            CommandFailure(.refused, code: "foreign-backup", reason, hint: advice)
+        case .invalidValue, .invalidEntitlements, .invalidGroupName:
+            CommandFailure(.inputOutput, reason, hint: advice)
         case .socketPathTooLong:
-            CommandFailure(
-                .cannotCreate, code: "socket-path-too-long", reason, hint: "name a shorter path with --socket"
-            )
-        case .missingEntitlement: CommandFailure(.refused, code: "missing-entitlement", reason, hint: hint)
+            CommandFailure(.cannotCreate, code: "socket-path-too-long", reason, hint: advice)
+        case .missingEntitlement: CommandFailure(.refused, code: "missing-entitlement", reason, hint: advice)
+        }
+    }
+
+    /// What to do about this very error; nil where nothing is known beyond what helps with its exit code.
+    package var advice: String? {
+        switch code {
+        case .locked: "unlock the device"
+        case .inUse: "stop it first"
+        case .beingErased: "try again when that is done"
+        case .gone: "it was erased or removed"
+        case .keychainNotEmpty: "--force puts the backup's items in place of those that are there"
+        case .backupInsideDevice: "name a file elsewhere: what is lost with the device is no backup of it"
+        case .keyInBackupFile: "name another file for the key"
+        case .foreignBackup: "give the key that was written with it: --key-file"
+        case .nothingForThisDevice: "keyshare-provider merge brings identities from one device to another"
+        case .invalidGroupName: "a group's name has 1 to 255 bytes, no slash, no NUL and no dot in front"
+        case .socketPathTooLong: "name a shorter path with --socket"
+        case .missingEntitlement: gap?.description
+        case .noBackup, .wrongBackupKey, .invalidValue, .invalidEntitlements: nil
         }
     }
 }
@@ -65,18 +83,37 @@ extension KeychainError: CommandReportable {
 
     package var commandFailure: CommandFailure {
         if let cause = cause as? FileError { return cause.commandFailure }
-        let hint: String?
-        let status: ExitStatus
+        let status: ExitStatus =
+            switch code {
+            case .diskFull, .io, .readOnly, .notAvailable, .incompatibleVersion, .invalidKeychain, .decode:
+                .inputOutput
+            case .itemNotFound: .noSuchItem
+            case .dataTooLarge, .interactionNotAllowed, .missingEntitlement: .refused
+            case .param, .duplicateItem, .internalError: .unexpected
+            }
+        let hint: String? =
+            switch code {
+            case .invalidKeychain: Self.remedyOfDamage
+            case .decode: Self.remedyOfAlteration
+            default: advice
+            }
+        return CommandFailure(status, code: code.name, description, hint: hint)
+    }
+
+    /// What to do about this very error; nil where nothing is known beyond what helps with its code.
+    package var advice: String? {
         switch code {
-        case .diskFull, .io, .readOnly, .notAvailable, .incompatibleVersion:
-            (status, hint) = (.inputOutput, nil)
-        case .invalidKeychain: (status, hint) = (.inputOutput, Self.remedyOfDamage)
-        case .decode: (status, hint) = (.inputOutput, Self.remedyOfAlteration)
-        case .itemNotFound: (status, hint) = (.noSuchItem, nil)
-        case .dataTooLarge, .interactionNotAllowed, .missingEntitlement: (status, hint) = (.refused, nil)
-        case .param, .duplicateItem, .internalError: (status, hint) = (.unexpected, nil)
+        case .diskFull: "make room there; reading needs some too"
+        case .incompatibleVersion: "use that version; nothing is wrong with the keychain"
+        case .readOnly: detail == .interruptedWriter ? "let the keychain's folder be written once" : nil
+        case .interactionNotAllowed:
+            detail == .needsPasscode ? "such an item needs a passcode" : "unlock the device"
+        case .missingEntitlement: gap?.description
+        case .io, .param, .notAvailable, .invalidKeychain, .duplicateItem, .itemNotFound, .dataTooLarge,
+            .decode,
+            .internalError:
+            nil
         }
-        return CommandFailure(status, code: code.name, description, hint: self.hint ?? hint)
     }
 }
 
@@ -120,10 +157,21 @@ extension SharingChannelError: CommandReportable {
 
     package var commandFailure: CommandFailure {
         guard code == .failed else {
-            return CommandFailure(.refused, code: code.rawValue, reason, hint: hint)
+            return CommandFailure(.refused, code: code.rawValue, reason, hint: advice)
         }
         if let cause = cause as? any CommandReportable { return cause.commandFailure }
-        return CommandFailure(.inputOutput, reason, hint: hint)
+        return CommandFailure(.inputOutput, reason, hint: advice)
+    }
+
+    /// What to do about this very error, or about the error underneath; nil where nothing is known.
+    package var advice: String? {
+        if let hint { return hint }
+        return switch cause {
+        case let error as SharingChannelError: error.advice
+        case let error as KeychainError: error.advice
+        case let error as DeviceError: error.advice
+        default: nil
+        }
     }
 }
 

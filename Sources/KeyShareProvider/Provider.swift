@@ -243,11 +243,13 @@ extension ProviderFailure {
     ///
     /// - Parameter what: what failed, as a clause such as "the file cannot be made".
     init(_ error: any Error, during what: String) {
-        switch error as? KeychainError {
-        case let error? where error.code == .interactionNotAllowed:
-            self.init(.refused, "\(error.reason); unlock the device")
-        case let error? where error.code == .itemNotFound:
-            self.init(.notAvailable, "\(what): an identity has gone since it was listed")
+        switch (error as? KeychainError)?.code {
+        case .interactionNotAllowed?:
+            let error = error as? KeychainError
+            let remedy =
+                error?.detail == .needsPasscode ? "such an item needs a passcode" : "unlock the device"
+            self.init(.refused, [error?.reason, remedy].compactMap { $0 }.joined(separator: "; "))
+        case .itemNotFound?: self.init(.notAvailable, "\(what): an identity has gone since it was listed")
         default: self.init(.serviceFailed, "\(what): \(error)")
         }
     }

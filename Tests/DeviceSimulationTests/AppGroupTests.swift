@@ -12,7 +12,7 @@ struct AppGroupTests {
     private let scratch: ScratchFolder
     private let device: Device
     private let group: AppGroup
-    private static let identifier = App.provider.entitlements.applicationGroups[0]
+    private static let identifier = App.providerGroup
 
     init() throws {
         scratch = try ScratchFolder()
@@ -78,7 +78,7 @@ struct AppGroupTests {
                     await #expect(processExitsWith: .success) { [folder = folder as String] in
                         let device = try Device(folder: folder)
                         let group = try AppGroup(
-                            App.provider.entitlements.applicationGroups[0], app: .provider, device: device)
+                            App.providerGroup, app: .provider, device: device)
                         for _ in 0..<100 {
                             try group.update("count") { bytes in
                                 let count = bytes.map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 } ?? 0
@@ -261,7 +261,7 @@ struct GroupDefaultsTests {
     init() throws {
         scratch = try ScratchFolder()
         group = try AppGroup(
-            App.provider.entitlements.applicationGroups[0], app: .provider, device: scratch.device())
+            App.providerGroup, app: .provider, device: scratch.device())
         defaults = GroupDefaults(group)
     }
 

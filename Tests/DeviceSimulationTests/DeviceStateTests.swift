@@ -117,7 +117,7 @@ struct DeviceStateTests {
 
     @Test("Who observes is told of every change, and of none where nothing changed")
     func notification() async throws {
-        var changes = try Notifications(device: device).observe(Notifications.deviceStateChanged)
+        var changes = try Notifications(device: device).observe(.deviceStateChanged)
             .makeAsyncIterator()
         try device.lock()
         #expect(await changes.next() != nil)
@@ -306,7 +306,7 @@ struct AccessibilityTests {
         #expect(
             error?.description
                 == "the device is locked, and the item is WhenUnlocked (errSecInteractionNotAllowed, -25308)")
-        #expect(error?.hint == "unlock the device")
+        #expect(error?.detail == nil)
     }
 
     @Test("A backup brings to another device what may leave its own")

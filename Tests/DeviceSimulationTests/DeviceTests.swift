@@ -155,17 +155,17 @@ struct DeviceTests {
         let device = try scratch.device()
         let before = try scratch.names(device.folder)
         do {
-            let uses = try (0..<2).map { _ in try device.use() }
-            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.useAlone() }
-            withExtendedLifetime(uses) {}
+            let uses = try (0..<2).map { _ in try device.lockShared() }
+            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.lockExclusively() }
+            for use in uses { use.release() }
         }
         do {
-            let alone = try device.useAlone()
-            #expect(throws: DeviceError(.beingErased, path: "", "")) { try device.use() }
-            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.useAlone() }
-            withExtendedLifetime(alone) {}
+            let alone = try device.lockExclusively()
+            #expect(throws: DeviceError(.beingErased, path: "", "")) { try device.lockShared() }
+            #expect(throws: DeviceError(.inUse, path: "", "")) { try device.lockExclusively() }
+            alone.release()
         }
-        _ = try device.use()
+        _ = try device.lockShared()
         #expect(try scratch.names(device.folder) == before)
     }
 

@@ -31,7 +31,7 @@ struct GroupStateTests {
 
     private var path: String {
         get throws {
-            try device.groupContainer(App.provider.entitlements.applicationGroups[0], for: .provider)
+            try device.groupContainer(App.providerGroup, for: .provider)
                 + "/state"
         }
     }

@@ -145,8 +145,10 @@ struct NotificationTests {
 
     @Test(
         "Names that can be no file's are refused",
-        arguments: ["", ".", "..", "a/b", ".hidden", "a\0b", String(repeating: "x", count: 256)])
-    func badNames(name: String) throws {
+        arguments: [
+            "", ".", "..", "a/b", ".hidden", "a\0b", NotificationName(String(repeating: "x", count: 256)),
+        ])
+    func badNames(name: NotificationName) throws {
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try notifications.post(name) }
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) {
             _ = try notifications.observe(name)

@@ -63,7 +63,7 @@ struct ServicePasswordStoreTests {
     @Test("Rotating the service password and clearing the keychain tell observers")
     func told() async throws {
         let old = try store.servicePassword.read()
-        var observer = try Notifications(device: device).observe(Notifications.passwordChanged)
+        var observer = try Notifications(device: device).observe(.passwordChanged)
             .makeAsyncIterator()
         try store.servicePassword.rotate()
         #expect(await observer.next() != nil)

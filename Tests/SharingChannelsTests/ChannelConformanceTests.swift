@@ -65,7 +65,7 @@ struct ChannelConformanceTests {
     @Test("A new credential replaces the old one, and observers are told", arguments: channels)
     func rotation(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
-            var observer = try Notifications(device: device).observe(ChannelEndpoints.notification)
+            var observer = try Notifications(device: device).observe(.credentialSent)
                 .makeAsyncIterator()
             for text in ["one", "two", "three"] {
                 try await channel.send(credential(text), now: now)

@@ -124,7 +124,7 @@ struct ReadOnlyTests {
                     let keychain = try Keychain(device: device, app: .provider)
                     _ = try keychain.password(service: "s", account: "a")
                 }
-                #expect(error?.code == .readOnly && error?.hint != nil)
+                #expect(error?.code == .readOnly && error?.detail == .interruptedWriter)
             }
             let password = try Keychain(device: device, app: .provider).password(service: "s", account: "a")
             #expect(password == SecretBytes([1]))

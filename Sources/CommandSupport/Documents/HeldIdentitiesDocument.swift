@@ -20,7 +20,7 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
         /// When the certificate ceases to be valid.
         package let notAfter: Date
 
-        init(_ identity: HeldIdentity) {
+        init(_ identity: StoredIdentity) {
             label = identity.summary.label
             type = identity.summary.type(.keySharing2025).rawValue
             serial = identity.summary.serialNumber
@@ -34,7 +34,7 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
     package let identities: [Identity]
 
     /// Describes the identities of a keychain.
-    package init(_ identities: [HeldIdentity]) {
+    package init(_ identities: [StoredIdentity]) {
         self.identities = identities.map(Identity.init)
     }
 }

@@ -52,7 +52,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canUnwrap: Bool
 
     /// Describes an identity of the consumer's keychain and its private key.
-    package init(_ identity: HeldIdentity, _ key: PrivateKey) {
+    package init(_ identity: StoredIdentity, _ key: PrivateKey) {
         let publicKey = identity.certificate.publicKey
         let capabilities = identity.certificate.capabilities(of: .private)
         certificate = CertificateDocument(identity.certificate)

@@ -84,41 +84,50 @@ package struct App: Sendable, Hashable {
         return member
     }
 
-    /// What to do about an application group that the app asks for and is not of; nil where nothing is known.
-    package func hint(missingApplicationGroup group: String) -> String? {
+    /// Says why the app is not of an application group that it asks for; nil where its entitlements, and its app's,
+    /// simply do not name the group.
+    package func gap(applicationGroup group: String) -> EntitlementGap? {
         if entitlements.applicationGroups.contains(group), !applicationGroups.contains(group) {
-            return "the name of an application group begins with group."
+            return .noApplicationGroup
         }
-        return forgottenHint(group, \.applicationGroups)
+        return forgotten(group, \.applicationGroups)
     }
 
-    /// The same for a keychain group.
-    package func hint(missingAccessGroup group: String) -> String? {
-        if group == Entitlements.tokenGroup, accessGroups.contains(group) {
-            return "the system alone adds to \(group); take a group of the app's team"
-        }
+    /// Says why the app may not use a keychain group that it asks for; nil where its entitlements, and its app's,
+    /// simply do not name the group.
+    package func gap(accessGroup group: String) -> EntitlementGap? {
+        if group == Entitlements.tokenGroup, accessGroups.contains(group) { return .onlySystemAdds(group) }
         if entitlements.keychainAccessGroups.contains(group), !accessGroups.contains(group) {
-            return "a keychain group has the app's team identifier in front: \(teamIdentifier).\(group)"
+            return .missingTeam("\(teamIdentifier).\(group)")
         }
-        return forgottenHint(group, \.keychainAccessGroups) ?? hint(missingApplicationGroup: group)
+        return forgotten(group, \.keychainAccessGroups) ?? gap(applicationGroup: group)
     }
 
-    private func forgottenHint(_ group: String, _ groups: KeyPath<Entitlements, [String]>) -> String? {
+    private func forgotten(
+        _ group: String, _ groups: KeyPath<Entitlements, [String]>
+    ) -> EntitlementGap? {
         guard let hostEntitlements, !entitlements[keyPath: groups].contains(group),
             hostEntitlements[keyPath: groups].contains(group)
         else { return nil }
-        return "its app has this entitlement; an extension needs it in its own entitlements too"
+        return .onlyItsApp
     }
 
     /// The provider: host app and extensions share one keychain group and one application group. A second
     /// keychain group holds the authorities that its test credentials come from, which are never published.
     package static let provider = App(
-        bundleIdentifier: "red.hound.keyshare.provider", teamIdentifier: "PRVD000001",
+        bundleIdentifier: Identifier.provider, teamIdentifier: providerTeam,
         entitlements: Entitlements(
-            keychainAccessGroups: [
-                "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.authorities",
-            ],
-            applicationGroups: ["group.red.hound.keyshare.provider"]))
+            keychainAccessGroups: [publishedGroup, authorityGroup], applicationGroups: [providerGroup]))
+
+    private static let providerTeam = "PRVD000001"
+    private static let consumerTeam = "CNSM000001"
+
+    /// The provider's keychain group with the identities that it publishes and the password of its service.
+    package static let publishedGroup = "\(providerTeam).\(Identifier.publishedGroup)"
+    /// The provider's keychain group with its test PKI, which is never published.
+    package static let authorityGroup = "\(providerTeam).\(Identifier.authorityGroup)"
+    /// The application group of the provider's app and extensions.
+    package static let providerGroup = Identifier.providerGroup
 
     /// The provider's extension that hands out its files.
     package static let providerFiles = provider.member(.fileProvider, name: "files")
@@ -128,8 +137,8 @@ package struct App: Sendable, Hashable {
 
     /// The consumer: another team's app, with a keychain group of its own.
     package static let consumer = App(
-        bundleIdentifier: "red.hound.keyshare.consumer", teamIdentifier: "CNSM000001",
-        entitlements: Entitlements(keychainAccessGroups: ["CNSM000001.red.hound.keyshare.consumer"]))
+        bundleIdentifier: Identifier.consumer, teamIdentifier: consumerTeam,
+        entitlements: Entitlements(keychainAccessGroups: ["\(consumerTeam).\(Identifier.consumer)"]))
 
     /// What is installed on every device: the provider with its extensions, and the consumer.
     package static let installed = [provider, providerFiles, providerInterface, consumer]

@@ -74,8 +74,7 @@ package struct Device: Sendable, Hashable {
         else {
             throw DeviceError(
                 .socketPathTooLong, path: path,
-                "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)",
-                hint: "give the device a shorter path, or set XDG_RUNTIME_DIR")
+                "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)")
         }
         try PrivateFolder.make(PrivateFolder.parent(of: shortened))
         return shortened
@@ -111,7 +110,7 @@ package struct Device: Sendable, Hashable {
             throw DeviceError(
                 .missingEntitlement(group), path: "",
                 "\(app.bundleIdentifier) is not entitled to the application group \(group)",
-                hint: app.hint(missingApplicationGroup: group))
+                gap: app.gap(applicationGroup: group))
         }
         return try subfolder("groups", group)
     }

@@ -7,8 +7,10 @@ package struct DeviceError: Failure {
     package enum Code: Hashable, Sendable {
         /// A setting cannot be what it was set to.
         case invalidValue
-        /// An entitlements file is no property list of groups, or names a group as none can be named.
+        /// An entitlements file is no property list of groups.
         case invalidEntitlements
+        /// An entitlements file names a group as none can be named.
+        case invalidGroupName
         /// The device must be unlocked for this, and is not.
         case locked
         /// A provider serves from the device, which must not be erased meanwhile.
@@ -43,13 +45,13 @@ package struct DeviceError: Failure {
     package let path: String
     /// One sentence about what happened, in lower case and without a full stop.
     package let reason: String
-    /// What to do about it; nil where nothing is known.
-    package let hint: String?
+    /// Why the app is not entitled to the group; nil for other errors, and where nothing is known.
+    package let gap: EntitlementGap?
 
-    init(_ code: Code, path: String, _ reason: String, hint: String? = nil) {
+    init(_ code: Code, path: String, _ reason: String, gap: EntitlementGap? = nil) {
         self.code = code
         self.path = path
         self.reason = reason
-        self.hint = hint
+        self.gap = gap
     }
 }

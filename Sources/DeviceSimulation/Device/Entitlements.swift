@@ -37,9 +37,7 @@ extension Entitlements: Codable {
             let names = try lists.decodeIfPresent([String].self, forKey: key) ?? []
             if let name = names.first(where: { !PrivateFolder.isPlainName($0) }) {
                 throw DeviceError(
-                    .invalidEntitlements, path: "",
-                    "\u{201C}\(name.prefix(64))\u{201D} can be no group's name",
-                    hint: "a group's name has 1 to 255 bytes, no slash, no NUL and no dot in front")
+                    .invalidGroupName, path: "", "\u{201C}\(name.prefix(64))\u{201D} can be no group's name")
             }
             return names
         }
@@ -83,6 +81,30 @@ extension Entitlements: Codable {
             return [UInt8](try encoder.encode(self))
         } catch {
             throw DeviceError(.invalidEntitlements, path: "", "the entitlements cannot be written: \(error)")
+        }
+    }
+}
+
+/// Why an app may not use a group, where more is known than that its entitlements do not name the group. Apple's
+/// rules: "Sharing access to keychain items among a collection of apps" and "Configuring app groups"
+/// (developer.apple.com).
+package enum EntitlementGap: Sendable, Hashable, CustomStringConvertible {
+    /// The entitlements name the group, but no application group can have that name.
+    case noApplicationGroup
+    /// The app may read the group's items, and the system alone adds to them.
+    case onlySystemAdds(String)
+    /// The entitlements name the keychain group without the team; the name with it.
+    case missingTeam(String)
+    /// The extension's app is entitled to the group, and the extension is not.
+    case onlyItsApp
+
+    /// What the developer of the app needs to know, as a phrase.
+    package var description: String {
+        switch self {
+        case .noApplicationGroup: "the name of an application group begins with group."
+        case .onlySystemAdds(let group): "the system alone adds to \(group); take a group of the app's team"
+        case .missingTeam(let name): "a keychain group has the app's team identifier in front: \(name)"
+        case .onlyItsApp: "its app has this entitlement; an extension needs it in its own entitlements too"
         }
     }
 }

@@ -52,17 +52,3 @@ extension Accessibility {
         }
     }
 }
-
-/// What kind of thing an item is (`kSecClass`), with Apple's values.
-package enum ItemClass: String, Sendable, Hashable, CaseIterable {
-    /// A certificate with its private key.
-    case identity = "idnt"
-    /// A secret under a service and an account.
-    case genericPassword = "genp"
-    /// A secret under a server and an account.
-    case internetPassword = "inet"
-    /// A certificate without its key.
-    case certificate = "cert"
-    /// A key without its certificate.
-    case key = "keys"
-}

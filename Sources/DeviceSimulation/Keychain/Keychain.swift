@@ -122,7 +122,7 @@ extension Keychain {
             throw KeychainError(
                 .missingEntitlement,
                 "\(app.bundleIdentifier) is not entitled to the keychain group \(accessGroup)",
-                hint: app.hint(missingAccessGroup: accessGroup))
+                detail: app.gap(accessGroup: accessGroup).map { .entitlement($0) })
         }
         return accessGroup
     }
@@ -145,12 +145,10 @@ extension Keychain {
         _ accessibility: Accessibility, isAvailableIn state: DeviceState
     ) throws(KeychainError) {
         guard !accessibility.isAvailable(in: state) else { return }
-        let hint =
-            accessibility == .whenPasscodeSetThisDeviceOnly && !state.hasPasscode
-            ? "such an item needs a passcode" : "unlock the device"
+        let needsPasscode = accessibility == .whenPasscodeSetThisDeviceOnly && !state.hasPasscode
         throw KeychainError(
             .interactionNotAllowed, "the device is \(state.words), and the item is \(accessibility.name)",
-            hint: hint)
+            detail: needsPasscode ? .needsPasscode : nil)
     }
 
     /// The record and the secret of a row, unless `state` keeps it closed.

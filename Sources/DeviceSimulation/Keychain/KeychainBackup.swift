@@ -44,13 +44,7 @@ struct KeychainBackup {
             throw FileError.inputOutput("cannot read", path, errno: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw isNoBackup("it is no regular file") }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.label = "backup"
-        configuration.prepareDatabase { database in
-            try database.execute(
-                sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;")
-        }
+        let configuration = Configuration.hardened(label: "backup", readonly: true)
         do {
             // SQLite takes a name that begins with "file:" for a URI.
             queue = try DatabaseQueue(
@@ -82,8 +76,7 @@ struct KeychainBackup {
             isOwn = own != nil
             guard let key = given ?? own else {
                 throw DeviceError(
-                    .foreignBackup, path: path, "the backup is of another device",
-                    hint: "give the key that was written with it: --key-file")
+                    .foreignBackup, path: path, "the backup is of another device")
             }
             guard key.count == SealingKey.byteCount,
                 case let sealing = try SealingKey(key),
@@ -116,12 +109,10 @@ struct KeychainBackup {
     static func write(
         _ rows: RowCursor, of store: KeychainStore, key: SecretBytes, to path: String
     ) throws -> Int {
-        var configuration = Configuration()
-        configuration.label = "backup"
+        var configuration = Configuration.hardened(label: "backup", readonly: false)
         configuration.prepareDatabase { database in
-            // What is interrupted leaves no file, so there is nothing to roll back; the caller brings it to disk.
-            try database.execute(
-                sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
+            // An interrupted backup leaves no file, so nothing is ever rolled back; the caller brings the file to disk.
+            try database.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         let sealing = try SealingKey(key)

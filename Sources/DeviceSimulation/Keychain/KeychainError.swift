@@ -59,19 +59,29 @@ package struct KeychainError: Failure {
         }
     }
 
+    /// What more may be known about a failure than its code says.
+    package enum Detail: Sendable, Hashable {
+        /// The item is open only while there is a passcode, and the device has none.
+        case needsPasscode
+        /// A writer was cut off and left a log, which cannot be replayed where nothing can be written.
+        case interruptedWriter
+        /// Why the app may not use the access group.
+        case entitlement(EntitlementGap)
+    }
+
     /// What went wrong.
     package let code: Code
     /// The same in words for a human, without a full stop and without any item's contents.
     package let reason: String
-    /// What to do about it, where that is known.
-    package let hint: String?
+    /// What more is known than the code says; nil for most errors.
+    package let detail: Detail?
     /// What caused it, where something else did.
     package let cause: (any Error)?
 
-    init(_ code: Code, _ reason: String, hint: String? = nil, cause: (any Error)? = nil) {
+    init(_ code: Code, _ reason: String, detail: Detail? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.reason = reason
-        self.hint = hint
+        self.detail = detail
         self.cause = cause
     }
 
@@ -88,8 +98,7 @@ package struct KeychainError: Failure {
     /// The file system has no room for what the keychain needs, be it for reading.
     static func noSpace(_ cause: any Error) -> KeychainError {
         KeychainError(
-            .diskFull, "there is no space left on the keychain's file system",
-            hint: "make room there; reading needs some too", cause: cause)
+            .diskFull, "there is no space left on the keychain's file system", cause: cause)
     }
 
     private init(_ error: DatabaseError) {
@@ -113,6 +122,12 @@ package struct KeychainError: Failure {
 }
 
 extension KeychainError {
+    /// Why the app may not use the access group; nil for other errors, and where nothing is known.
+    package var gap: EntitlementGap? {
+        guard case .entitlement(let gap) = detail else { return nil }
+        return gap
+    }
+
     /// The reason, with Apple's name and number for it.
     package var description: String { "\(reason) (\(code.name), \(code.status))" }
 }

@@ -1,5 +1,19 @@
 package import SecretMemory
 
+/// What kind of thing an item is (`kSecClass`), with Apple's values.
+package enum ItemClass: String, Sendable, Hashable, CaseIterable {
+    /// A certificate with its private key.
+    case identity = "idnt"
+    /// A secret under a service and an account.
+    case genericPassword = "genp"
+    /// A secret under a server and an account.
+    case internetPassword = "inet"
+    /// A certificate without its key.
+    case certificate = "cert"
+    /// A key without its certificate.
+    case key = "keys"
+}
+
 /// A server as an internet password names it: what stands in a URL before the query.
 package struct InternetServer: Sendable, Hashable, CustomStringConvertible {
     /// How it is spoken to, such as `https`.

@@ -23,8 +23,7 @@ enum KeychainSchema {
         let migrator = migrator
         guard try !migrator.hasBeenSuperseded(database) else {
             throw KeychainError(
-                .incompatibleVersion, "the keychain was made by a newer version",
-                hint: "use that version; nothing is wrong with the keychain")
+                .incompatibleVersion, "the keychain was made by a newer version")
         }
         return try migrator.appliedIdentifiers(database).contains(first)
     }

@@ -111,28 +111,15 @@ struct KeychainStore: Sendable {
             throw KeychainError(
                 .readOnly,
                 "the keychain's last writer was cut off, and nothing can be written to go on from there",
-                hint: "let the keychain's folder be written once", cause: error)
+                detail: .interruptedWriter, cause: error)
         }
     }
 
     private static func openDatabase(_ files: KeychainFiles) throws -> DatabaseQueue {
         let isReadOnly = files.isReadOnly
-        var configuration = Configuration()
-        configuration.label = "keychain"
+        var configuration = Configuration.hardened(label: "keychain", readonly: isReadOnly)
         configuration.busyMode = .timeout(patience)
         configuration.foreignKeysEnabled = true
-        configuration.readonly = isReadOnly
-        // FULL, not NORMAL: an acknowledged write must survive a power cut in WAL mode too.
-        configuration.prepareDatabase { database in
-            try database.execute(
-                sql: """
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA secure_delete = ON;
-                    PRAGMA cell_size_check = ON;
-                    PRAGMA temp_store = MEMORY;
-                    PRAGMA synchronous = FULL;
-                    """)
-        }
         let queue = try DatabaseQueue(
             path: isReadOnly ? files.readOnlyName : files.database, configuration: configuration)
         if isReadOnly { return queue }

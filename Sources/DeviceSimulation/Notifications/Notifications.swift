@@ -9,10 +9,6 @@ private import Glibc
 /// Notifications of one name that arrive before an observer looks are one. Nothing says who posted; whoever
 /// cares looks at what the name is about.
 package struct Notifications: Sendable {
-    /// Posted by the provider when the identities that it publishes have changed, and when it begins to serve
-    /// them.
-    package static let identitiesChanged = "red.hound.keyshare.changed"
-
     private let folder: String
 
     /// The notifications of `device`.
@@ -25,7 +21,7 @@ package struct Notifications: Sendable {
     /// Tells all who observe `name`, and waits for none of them.
     ///
     /// - Throws: `DeviceError` when the name cannot be that of a file, or its file cannot be made.
-    package func post(_ name: String) throws(FileError) {
+    package func post(_ name: NotificationName) throws(FileError) {
         let path = try path(name)
         // That a file was open for writing and was closed is all that observers are told by the kernel.
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -39,17 +35,16 @@ package struct Notifications: Sendable {
     ///
     /// - Throws: `DeviceError` when the name cannot be that of a file, or the system has no observer left to
     ///   give.
-    package func observe(_ name: String) throws(FileError) -> Observations {
+    package func observe(_ name: NotificationName) throws(FileError) -> Observations {
         _ = try path(name)
         return Observations(
-            events: try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE)), name: name)
+            events: try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE)), name: name.rawValue)
     }
 
-    private func path(_ name: String) throws(FileError) -> String {
-        let path = folder + "/" + name
-        guard !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255,
-            !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0)
-        else { throw .cannotCreate(path, errno: EINVAL) }
+    /// The file that stands for a name.
+    private func path(_ name: NotificationName) throws(FileError) -> String {
+        let path = folder + "/" + name.rawValue
+        guard PrivateFolder.isPlainName(name.rawValue) else { throw .cannotCreate(path, errno: EINVAL) }
         return path
     }
 }

@@ -5,7 +5,7 @@ package import KeySharing
 package import OpenSSL
 
 /// An identity in the consumer's keychain.
-package struct HeldIdentity: Sendable {
+package struct StoredIdentity: Sendable {
     package let summary: IdentitySummary
     package let certificate: Certificate
     /// When it can be used.
@@ -47,10 +47,10 @@ package struct ConsumerStore: Sendable {
     /// Every identity, in the order of lists.
     ///
     /// - Throws: `KeychainError`; `CertificateError` for a certificate that was damaged since.
-    package func identities() throws -> [HeldIdentity] {
+    package func identities() throws -> [StoredIdentity] {
         let held = try keychain.identities().map { record in
             let certificate = try Certificate(der: record.certificate)
-            return HeldIdentity(
+            return StoredIdentity(
                 summary: IdentitySummary(certificate), certificate: certificate,
                 accessibility: record.attributes.accessibility,
                 accessGroup: record.attributes.accessGroup)
@@ -65,7 +65,7 @@ package struct ConsumerStore: Sendable {
     ///
     /// - Throws: as ``identities()``; `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where
     ///   there are several.
-    package func identity(labelled prefix: String) throws -> HeldIdentity {
+    package func identity(labelled prefix: String) throws -> StoredIdentity {
         let matches = try identities().filter { $0.summary.label.hasPrefix(prefix.uppercased()) }
         guard let match = matches.first, !prefix.isEmpty else {
             throw RequestError(.noSuchIdentity, prefix)

@@ -59,7 +59,6 @@ extension ServiceBehaviour {
         "KeyShareServiceBehaviour", fallback: ServiceBehaviour(scenario: ""))
 
     private static func settings(of device: Device) throws -> GroupDefaults {
-        let group = App.provider.entitlements.applicationGroups[0]
-        return GroupDefaults(try AppGroup(group, app: .provider, device: device))
+        GroupDefaults(try AppGroup(App.providerGroup, app: .provider, device: device))
     }
 }

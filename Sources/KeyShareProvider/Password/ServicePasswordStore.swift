@@ -34,7 +34,7 @@ package struct ServicePasswordStore: Sendable {
         }
     }
 
-    /// Replaces the service password by a new one and posts `Notifications.passwordChanged`
+    /// Replaces the service password by a new one and posts `.passwordChanged`
     /// (docs/rules.md R6.9).
     ///
     /// Files that were exported under the old password do not open under the new one. A provider that is serving
@@ -55,7 +55,7 @@ package struct ServicePasswordStore: Sendable {
     /// The new password is on disk by then. A notification that cannot be posted is not an error: a provider also
     /// compares the keychain's change count at every request about an item.
     func postChange() {
-        try? Notifications(device: device).post(Notifications.passwordChanged)
+        try? Notifications(device: device).post(.passwordChanged)
     }
 }
 

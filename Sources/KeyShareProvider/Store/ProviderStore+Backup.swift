@@ -64,7 +64,6 @@ extension ProviderStore {
         _ identity: OpenedIdentity, report: (IntegrityProblem) -> Void
     ) throws(CancellationError) {
         let attributes = identity.record.attributes
-        let published = App.provider.entitlements.keychainAccessGroups[0]
         let problems = problems(
             of: identity, attributes, isPublished: attributes.accessGroup == published)
         guard !problems.isEmpty else { return }

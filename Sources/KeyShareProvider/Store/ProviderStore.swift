@@ -12,7 +12,7 @@ package struct ProviderStore: Sendable {
     /// The device that the keychain belongs to.
     package let device: Device
     /// The access group of what is published: identities and the service password (docs/rules.md R8.1).
-    package let sharedGroup = App.provider.entitlements.keychainAccessGroups[0]
+    package let sharedGroup = App.publishedGroup
 
     /// Opens the keychain, and makes it on first use.
     ///
@@ -155,7 +155,7 @@ package struct ProviderStore: Sendable {
     /// The change is on disk by then. A notification that cannot be posted is not an error: a provider also compares
     /// the keychain's change count at every request.
     package func tellOfChange() {
-        try? Notifications(device: device).post(Notifications.identitiesChanged)
+        try? Notifications(device: device).post(.identitiesChanged)
     }
 }
 
@@ -210,11 +210,6 @@ extension ProviderStore {
             last = end.id
         }
     }
-}
-
-extension App {
-    /// The access group of the test PKI's authorities, which are never published (docs/rules.md R8.7).
-    package static var authorityGroup: String { provider.entitlements.keychainAccessGroups[1] }
 }
 
 extension NewIdentity {

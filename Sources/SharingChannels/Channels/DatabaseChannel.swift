@@ -7,7 +7,7 @@ private import PrivateFiles
 /// A channel through a SQLite database in an application group of both apps. The row is sealed with a key from a
 /// keychain group of both, and SQLite's locks coordinate the processes.
 package struct DatabaseChannel: SharingChannel {
-    private static let service = "red.hound.keyshare.database"
+    private static let service = Identifier.databaseChannel
 
     /// The channel's name, `database`.
     package let name = "database"
@@ -91,11 +91,8 @@ package struct DatabaseChannel: SharingChannel {
     }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
+        var configuration = Configuration.hardened(label: "channel", readonly: false)
         configuration.busyMode = .timeout(60)
-        configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON")
-        }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.write { database in
             try database.execute(

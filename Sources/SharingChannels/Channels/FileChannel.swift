@@ -6,7 +6,7 @@ internal import PrivateFiles
 /// A channel through a file in a folder that every app may read, for apps without a common group. The file is sealed
 /// with a key that the two apps agreed on before; each keeps the key in its own part of the keychain.
 package struct FileChannel: SharingChannel {
-    private static let service = "red.hound.keyshare.pairing"
+    private static let service = Identifier.fileChannel
 
     /// The channel's name, `file`.
     package let name = "file"

@@ -5,7 +5,7 @@ internal import SecretMemory
 
 /// A channel through a keychain group that both apps may use.
 package struct KeychainChannel: SharingChannel {
-    private static let service = "red.hound.keyshare.credential"
+    private static let service = Identifier.keychainChannel
 
     /// The channel's name, `keychain`.
     package let name = "keychain"

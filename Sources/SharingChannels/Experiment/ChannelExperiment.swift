@@ -113,17 +113,3 @@ package struct ChannelExperiment: Sendable {
         return false
     }
 }
-
-extension Device {
-    /// Leads a device that is unlocked and has a passcode into `state`.
-    ///
-    /// - Throws: `DeviceError`, or `KeychainError` where removing the passcode fails.
-    package func enter(_ state: DeviceState) throws {
-        guard state.hasPasscode else { return try removePasscode() }
-        switch state.lock {
-        case .unlocked: break
-        case .locked: try lock()
-        case .beforeFirstUnlock: try restart()
-        }
-    }
-}

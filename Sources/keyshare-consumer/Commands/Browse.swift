@@ -72,7 +72,7 @@ struct Browse: AsyncParsableCommand {
     ) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         // Changes are observed before the first list is made, so that none falls between the two.
-        let changes = try Notifications(device: device).observe(Notifications.identitiesChanged)
+        let changes = try Notifications(device: device).observe(.identitiesChanged)
         @Sendable func list(isAgain: Bool) async throws {
             // A new connection each time: the provider may have been started again since.
             try await ProviderClient.withConnection(path: socket) { client in

@@ -51,7 +51,7 @@ struct Channels: AsyncParsableCommand {
         var receiver =
             to?.app
             ?? App(
-                bundleIdentifier: "red.hound.keyshare.companion", teamIdentifier: sender.teamIdentifier,
+                bundleIdentifier: Identifier.companion, teamIdentifier: sender.teamIdentifier,
                 entitlements: sender.entitlements)
         if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
         (sender, receiver) = (sender.installed(with: receiver), receiver.installed(with: sender))
@@ -103,7 +103,7 @@ struct Channels: AsyncParsableCommand {
             for report in reports {
                 guard let failure = report.failure, failure.code != .failed else { continue }
                 console.note("\(report.name): \(failure.reason)")
-                if let hint = failure.hint { console.note("hint: \(hint)") }
+                if let hint = failure.advice { console.note("hint: \(hint)") }
             }
         }
     }
@@ -134,7 +134,7 @@ struct Channels: AsyncParsableCommand {
         do throws(DeviceError) {
             return try Entitlements(plist: [UInt8](data))
         } catch {
-            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.hint)
+            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.advice)
         }
     }
 }

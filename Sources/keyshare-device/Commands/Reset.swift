@@ -17,7 +17,7 @@ struct Reset: ParsableCommand {
 
     func run() throws {
         let opened = try device.openDevice()
-        let use = try opened.useAlone()
+        let use = try opened.lockExclusively()
         defer { use.release() }
         try confirmation.confirm("Erase everything on the device in \(opened.folder)?")
         try opened.reset()

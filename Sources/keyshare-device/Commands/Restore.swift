@@ -32,7 +32,12 @@ struct Restore: ParsableCommand {
             throw CommandFailure(
                 .usage, "\(source.folder) is the device itself", hint: "name another with --device")
         }
-        let result = try target.restoreKeychain(from: source)
+        let result: KeychainRestoration
+        do {
+            result = try target.restoreKeychain(from: source)
+        } catch let error as DeviceError where error.code == .locked {
+            throw CommandFailure(.refused, code: "device-locked", error.reason, hint: "unlock both devices")
+        }
         try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
             output.console.note(
                 "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"

@@ -82,7 +82,7 @@ struct Serve: AsyncParsableCommand {
         ProviderServer.raiseDescriptorLimit()
         let device = try device.openDevice()
         // It must not be erased under those who are served from it.
-        let use = try device.use()
+        let use = try device.lockShared()
         defer { use.release() }
         try device.clearUnfinished(now: Date())
         let store = try ProviderStore(device)
@@ -120,13 +120,13 @@ struct Serve: AsyncParsableCommand {
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             .init(service: server),
             .init(
-                service: try Watch(device, Notifications.passwordChanged) {
+                service: try Watch(device, .passwordChanged) {
                     // Where it cannot be read now, the next request tries again and says so.
                     try? provider.refresh()
                     server.endOldGrants()
                 }),
             .init(
-                service: try Watch(device, Notifications.deviceStateChanged) {
+                service: try Watch(device, .deviceStateChanged) {
                     server.endOldGrants()
                     provider.followDeviceState()
                 }),
@@ -184,7 +184,7 @@ struct Serve: AsyncParsableCommand {
         private let changes: Observations
         private let act: @Sendable () -> Void
 
-        init(_ device: Device, _ name: String, act: @escaping @Sendable () -> Void) throws {
+        init(_ device: Device, _ name: NotificationName, act: @escaping @Sendable () -> Void) throws {
             self.device = device
             self.act = act
             changes = try Notifications(device: device).observe(name)

@@ -15,8 +15,8 @@ struct OneItemProvider: ProviderService {
     static let associatedData = Array(identifier.utf8)
 
     private static let identifier = "credential"
-    private static let service = "red.hound.keyshare.shared-credential"
-    private static let passwordService = "red.hound.keyshare.shared-credential.password"
+    private static let service = Identifier.keySharingChannel
+    private static let passwordService = Identifier.keySharingChannelPassword
     private static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
     private let keychain: Keychain

@@ -22,7 +22,7 @@ extension Device {
     @discardableResult
     package func restoreKeychain(from source: Device) throws -> KeychainRestoration {
         for device in [self, source] {
-            try device.requireUnlocked(hint: "unlock both devices")
+            try device.requireUnlocked()
         }
         let backup = try KeychainStore(device: source, newMasterKey: MasterKey.random)
         let target = try KeychainStore(device: self, newMasterKey: MasterKey.random)
@@ -87,8 +87,7 @@ extension Device {
             try place.requireFile()
             guard !place.isInside(folder) else {
                 throw DeviceError(
-                    .backupInsideDevice, path: path, "\(path) is in the device's own folder",
-                    hint: "name a file elsewhere: what is lost with the device is no backup of it")
+                    .backupInsideDevice, path: path, "\(path) is in the device's own folder")
             }
             // Before the key is written for a backup that cannot be.
             guard replacing || !place.isTaken else {
@@ -97,8 +96,7 @@ extension Device {
         }
         if let keyPath, FileDestination(path).isSame(as: FileDestination(keyPath)) {
             throw DeviceError(
-                .keyInBackupFile, path: keyPath, "backup and key would be one file, \(keyPath)",
-                hint: "name another file for the key")
+                .keyInBackupFile, path: keyPath, "backup and key would be one file, \(keyPath)")
         }
     }
 
@@ -140,8 +138,7 @@ extension Device {
                     let removed = try KeychainRecord.deleteAll(in: target, groups: groups)
                     guard removed.isEmpty || replacing else {
                         throw DeviceError(
-                            .keychainNotEmpty, path: folder, "the keychain is not empty",
-                            hint: "--force puts the backup's items in place of those that are there")
+                            .keychainNotEmpty, path: folder, "the keychain is not empty")
                     }
                     result = try store.bring(rows, to: target) { row in
                         let opened = try backup.open(row)
@@ -157,8 +154,7 @@ extension Device {
                     }
                     guard result.restored > 0 || result.left == 0 else {
                         throw DeviceError(
-                            .nothingForThisDevice, path: path, "nothing in the backup is for this device",
-                            hint: "keyshare-provider merge brings identities from one device to another")
+                            .nothingForThisDevice, path: path, "nothing in the backup is for this device")
                     }
                     // Also where nothing came for a group that lost what it had.
                     try KeychainRecord.countChange(of: removed, in: target)
@@ -181,11 +177,11 @@ extension Device {
         return key
     }
 
-    func requireUnlocked(hint: String = "unlock the device") throws {
+    func requireUnlocked() throws {
         let state = try state()
         guard state.lock == .unlocked else {
             throw DeviceError(
-                .locked, path: folder, "the device in \(folder) is \(state.words)", hint: hint)
+                .locked, path: folder, "the device in \(folder) is \(state.words)")
         }
     }
 }

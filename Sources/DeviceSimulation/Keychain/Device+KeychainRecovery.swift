@@ -65,11 +65,7 @@ extension KeychainFiles {
         key: SealingKey, except groups: [String]
     ) -> [(record: KeychainRecord, secret: SecretBytes)] {
         guard let size = try? databaseSize(), size > 0 else { return [] }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
-        }
+        let configuration = Configuration.hardened(label: "damaged keychain", readonly: true)
         let items = try? DatabaseQueue(path: database, configuration: configuration).read { database in
             let rows = try Row.fetchCursor(
                 database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")

@@ -44,3 +44,35 @@ extension Device {
         try container(of: app) + "/" + Self.openedURL
     }
 }
+
+extension Device {
+    /// Takes an app and its extensions off the device: their own files go, and those of its groups that no
+    /// app among `remaining` is of. Its keychain items stay, as they do on a device.
+    ///
+    /// Its extensions are those whose names have its own and a dot in front, unless they are among `remaining`
+    /// or such an app's.
+    ///
+    /// - Throws: `DeviceError` when something cannot be removed.
+    package func uninstall(_ app: App, remaining: [App]) throws {
+        let kept = Set(remaining.flatMap(\.applicationGroups))
+        var folders = try containers(of: app, remaining: remaining)
+        for group in app.applicationGroups where !kept.contains(group) {
+            folders.append(try groupContainer(group, for: app))
+        }
+        for folder in folders {
+            try PrivateFolder.removeAll(folder)
+            try PrivateFolder.synchronize(PrivateFolder.parent(of: folder))
+        }
+    }
+
+    private func containers(of app: App, remaining: [App]) throws(FileError) -> [String] {
+        let all = PrivateFolder.parent(of: try container(of: app))
+        func belongs(_ name: String, to identifier: String) -> Bool {
+            name == identifier || name.hasPrefix(identifier + ".")
+        }
+        let kept = remaining.map(\.bundleIdentifier).filter { $0.hasPrefix(app.bundleIdentifier + ".") }
+        return try PrivateFolder.names(all).filter { name in
+            belongs(name, to: app.bundleIdentifier) && !kept.contains { belongs(name, to: $0) }
+        }.map { all + "/" + $0 }
+    }
+}
