@@ -1,4 +1,4 @@
-// libzip imports as it is; the header stands here so that the module map names no path.
+// Swift imports libzip's header as it is. It is included from here so that the module map needs no path.
 #ifndef KEYSHARING_CLIBZIP_SHIM_H
 #define KEYSHARING_CLIBZIP_SHIM_H
 

@@ -27,8 +27,8 @@ int clinux_refuse_core_dumps(void) {
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
         return errno;
     }
-    // Swift's runtime answers a crash by starting a program that reads this process's memory and prints
-    // registers. It cannot attach any more, and the crashed process would wait for it for ever.
+    // When a process crashes, Swift's runtime starts a program that reads its memory and prints a backtrace. That
+    // program cannot attach any more, and the crashed process would wait for it for ever.
     const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         if (signal(crashes[i], SIG_DFL) == SIG_ERR) {

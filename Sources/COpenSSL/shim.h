@@ -1,5 +1,5 @@
-// What Swift cannot import of OpenSSL by itself: macros, and the type-checked stack accessors that
-// OpenSSL 3 makes out of macros. Each wrapper only forwards.
+// The headers of OpenSSL 3 that Swift imports, and one header of ours (derivation.h), which holds C code: the loops of
+// password-based key derivation. Nothing else is added to OpenSSL here.
 #ifndef KEYSHARING_COPENSSL_SHIM_H
 #define KEYSHARING_COPENSSL_SHIM_H
 

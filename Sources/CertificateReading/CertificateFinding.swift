@@ -5,15 +5,25 @@ package import OpenSSL
 package struct CertificateFinding: Sendable, Hashable {
     /// The kinds of findings; the raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The serial number is zero or negative (RFC 5280, 4.1.2.2).
         case serialNotPositive = "serial-not-positive"
+        /// The serial number takes more than 20 octets (RFC 5280, 4.1.2.2).
         case serialTooLong = "serial-too-long"
+        /// The FASC-N cannot be decoded, or is no OCTET STRING.
         case damagedFASCN = "fascn-damaged"
+        /// The FASC-N has the number of another person than the common name.
         case foreignFASCN = "fascn-of-another-person"
+        /// The user principal name is no UTF8String.
         case malformedPrincipalName = "upn-malformed"
+        /// The user principal name has the number of another person than the common name or the FASC-N.
         case foreignPrincipalName = "upn-of-another-person"
+        /// The user principal name and the FASC-N name one person, but different affiliations.
         case foreignAffiliation = "upn-of-another-affiliation"
+        /// A `urn:uuid:` among the alternative names holds no UUID.
         case malformedUUID = "uuid-malformed"
+        /// The extension with the security identifier cannot be decoded.
         case damagedSecurityIdentifier = "sid-damaged"
+        /// The extension and a URI among the alternative names have different security identifiers.
         case foreignSecurityIdentifier = "sid-of-another-account"
     }
 

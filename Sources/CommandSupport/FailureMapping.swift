@@ -224,6 +224,13 @@ extension CertificateError: CommandReportable {
     }
 }
 
+extension OpenSSLError: CommandReportable {
+    // OpenSSL fails by itself only when something is wrong with the program or the installation.
+    package var commandFailure: CommandFailure {
+        CommandFailure(.unexpected, "unexpected error: \(reason)")
+    }
+}
+
 // KeySharing is public and depends on nothing of this package, so that the conformance is declared here.
 extension RequestError: Failure {}
 

@@ -1,4 +1,4 @@
-/// A number with its noun, for a sentence: `counted(1, "identity", "identities")` is `1 identity`, with 2 it is
+/// A number and a noun, for a sentence: `counted(1, "identity", "identities")` is `1 identity`, and with 2 it is
 /// `2 identities`.
 ///
 /// - Parameters:

@@ -1,25 +1,28 @@
 private import Glibc
 
-/// Bytes that must not outlive their use: a password, a private key, a sealed record's plaintext.
+/// Bytes that must not outlive their use, such as a password or a private key.
 ///
-/// The memory belongs to this value and its copies, which share it; it is overwritten when the last of
-/// them goes. `explicit_bzero` (bzero(3)) does that, because the optimiser may drop a `memset` on memory that
-/// is about to be freed. Not a `String` and not `Data`: both copy freely and neither can be wiped.
+/// The copies of a value share one piece of memory, which is overwritten when the last copy is released.
+/// `explicit_bzero` (bzero(3)) overwrites it, because the optimiser may remove a `memset` on memory that is about to be
+/// freed. A secret is never a `String` nor `Data`: these make copies without telling, and cannot be wiped.
 ///
 /// Printing, interpolating or reflecting the value shows `<secret>`.
 package struct SecretBytes: Sendable {
     private let storage: Storage
 
-    /// Copies `bytes`. The caller's own copy stays the caller's to wipe.
+    /// Copies `bytes`. The caller still has to wipe the original.
     package init(_ bytes: some Collection<UInt8>) {
         let storage = Storage(capacity: bytes.count)
         unsafe storage.buffer.copyBytes(from: bytes)
         self.storage = storage
     }
 
-    /// Lets `initialize` write up to `capacity` bytes and say how many it wrote.
+    /// Makes a value from bytes that `initialize` writes into the value's own memory, so that no other copy exists.
     ///
-    /// - Throws: what `initialize` throws; the memory is wiped then too.
+    /// - Parameters:
+    ///   - capacity: The greatest number of bytes that `initialize` may write.
+    ///   - initialize: Writes the bytes, and returns how many there are.
+    /// - Throws: What `initialize` throws. The memory is wiped in that case, too.
     package init<Failure: Error>(
         capacity: Int,
         initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -29,28 +32,30 @@ package struct SecretBytes: Sendable {
         self.storage = storage
     }
 
-    /// The UTF-8 bytes of `text`, for passwords that arrive as text from tests and defaults.
+    /// Copies the UTF-8 bytes of `text`. It is for passwords that are in the source text anyway, in tests and defaults.
     package init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     package var count: Int { storage.count }
 
-    /// Whether there are none.
+    /// Whether there is no byte.
     package var isEmpty: Bool { storage.count == 0 }
 
-    /// Gives `body` the bytes; the pointer is good inside the call only.
+    /// Gives `body` the bytes. The pointer must not be used after the call.
+    ///
+    /// - Throws: What `body` throws.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         unsafe try body(UnsafeRawBufferPointer(rebasing: storage.buffer[..<storage.count]))
     }
 
-    /// The memory itself. Written by the initialiser before anyone else sees the object, wiped by the end.
+    /// The owner of the memory, which wipes it.
     ///
-    /// `@unchecked Sendable`: `buffer` never changes, `count` and the bytes are written only inside
-    /// `SecretBytes.init`, before the reference can reach a second thread; afterwards all access is reading.
+    /// `@unchecked Sendable`: `buffer` never changes. `count` and the bytes are written in `SecretBytes.init` alone,
+    /// before another thread can have a reference, and are only read afterwards.
     @safe private final class Storage: @unchecked Sendable {
         let buffer: UnsafeMutableRawBufferPointer
         var count: Int
@@ -68,12 +73,12 @@ package struct SecretBytes: Sendable {
 }
 
 extension SecretBytes: Equatable {
-    /// Compares in a time that depends on the lengths only.
+    /// Compares in a time that depends on the lengths alone, so that a guess cannot be improved by measuring.
     package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { mine in
             unsafe right.withUnsafeBytes { theirs in
-                // No early exit: every byte is looked at, whatever the first difference is.
+                // There is no early exit: all bytes are compared even after a difference.
                 unsafe zip(mine, theirs).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
             }
         }
@@ -81,18 +86,20 @@ extension SecretBytes: Equatable {
 }
 
 extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Always `<secret>`.
+    /// The text `<secret>`, whatever the bytes are.
     package var description: String { "<secret>" }
-    /// Always `<secret>`.
+    /// The text `<secret>`, whatever the bytes are.
     package var debugDescription: String { "<secret>" }
-    /// Shows no child, so that `dump` shows no byte.
+    /// A mirror without children, so that `dump` shows no byte.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SecretBytes {
-    /// Lends the bytes as an array, for parsers that take nothing else, and wipes it afterwards.
+    /// Gives `body` the bytes as an array, for parsers that take nothing else, and wipes the array after the call.
     ///
-    /// No slice of the array may leave `body`: it would keep the bytes alive unwiped.
+    /// No copy or slice of the array may leave `body`: it would keep bytes that nobody wipes.
+    ///
+    /// - Throws: What `body` throws.
     package func withTransientArray<Result, Failure: Error>(
         _ body: ([UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {

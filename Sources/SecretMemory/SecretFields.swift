@@ -1,9 +1,12 @@
-/// Named secrets as one run of bytes, to be sealed together: for each its name's and its own length, name,
-/// secret.
+/// An encoding of several named secrets as one, so that they can be sealed together.
+///
+/// The fields are ordered by name. Each consists of the length of the name, the length of the secret (both four bytes,
+/// little-endian), the name in UTF-8, and the secret.
 package enum SecretFields {
+    /// The number of bytes of a length.
     private static let lengthCount = 4
 
-    /// All of `fields`, ordered by name.
+    /// Encodes all of `fields`.
     package static func encode(_ fields: [String: SecretBytes]) -> SecretBytes {
         let fields = fields.sorted { $0.key < $1.key }
         let capacity = fields.reduce(0) { sum, field in
@@ -30,7 +33,10 @@ package enum SecretFields {
         }
     }
 
-    /// The fields of what `encode` gave; nil for anything else.
+    /// Decodes what ``encode(_:)`` made.
+    ///
+    /// - Returns: nil if the bytes are cut off, if something follows the last field, if a name is no UTF-8, or if two
+    ///   names are equal.
     package static func decode(_ bytes: SecretBytes) -> [String: SecretBytes]? {
         unsafe bytes.withUnsafeBytes { buffer in
             var fields: [String: SecretBytes] = [:]

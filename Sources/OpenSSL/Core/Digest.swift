@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// Digests of whole byte strings.
+/// One-shot digests of byte strings that are in memory as a whole.
 package enum Digest {
-    /// SHA-256 (FIPS 180-4), 32 bytes.
+    /// The SHA-256 of `bytes` (FIPS 180-4), 32 octets.
     package static func sha256(_ bytes: some Collection<UInt8>) -> [UInt8] {
         unsafe digest(bytes, count: 32) { unsafe SHA256($0, $1, $2) }
     }
 
-    /// SHA-1, 20 bytes: key identifiers (RFC 5280 4.2.1.2) only.
+    /// The SHA-1 of `bytes` (FIPS 180-4), 20 octets. Used for key identifiers only (RFC 5280, 4.2.1.2).
     package static func sha1(_ bytes: some Collection<UInt8>) -> [UInt8] {
         unsafe digest(bytes, count: 20) { unsafe SHA1($0, $1, $2) }
     }

@@ -1,16 +1,16 @@
 internal import COpenSSL
 internal import SecretMemory
 
-/// A set of OpenSSL providers of its own, so that old algorithms are reachable only where they are asked for.
+/// An OpenSSL library context (`OSSL_LIB_CTX`): a set of providers, which are what implements algorithms.
 ///
-/// The contexts live as long as the process. Creating, fetching and deriving in one context from several
-/// threads is safe (openssl-threads(7)).
+/// There are several contexts, so that old algorithms can be reached only where they are asked for. They live as long
+/// as the process. Several threads may use one context at once (openssl-threads(7)).
 @safe package final class LibraryContext: Sendable {
-    /// The default provider alone: what everything but reading foreign PKCS #12 files uses.
+    /// The context with the `default` provider alone, which everything uses except PKCS #12 files from elsewhere.
     package static let standard = LibraryContext(providers: ["default"])
 
-    /// The default provider with `legacy` beside it (RC2, RC4, single DES, MD2 …), for reading PKCS #12 files
-    /// and for writing those that imitate the old samples.
+    /// The context with the `default` and `legacy` providers (RC2, RC4, single DES, MD2 …), for reading PKCS #12 files
+    /// and for writing files like those of the sample apps.
     package static let legacy = LibraryContext(providers: ["default", "legacy"])
 
     /// A context without any algorithm, for decoding certificates without loading their keys.
@@ -21,15 +21,18 @@ internal import SecretMemory
     /// provider at all loads the default one on first use (OSSL_PROVIDER-null(7)).
     static let withoutProviders = LibraryContext(providers: ["null"])
 
-    /// The providers that were asked for and could not be loaded; Debian ships `legacy` as a file of its own
-    /// that may be missing.
+    /// The names of the providers that were asked for and could not be loaded.
+    ///
+    /// Debian keeps `legacy` in a file of its own (`ossl-modules/legacy.so`), which may be missing.
     package let missingProviders: [String]
 
     private let context: Pointer
 
-    /// Never freed: `standard` and `legacy` are process-wide, and providers must outlive every object
-    /// fetched from them.
-    /// - Parameter generator: the kind of random generator; nil for the usual one.
+    /// Makes a context, which is never freed: providers must outlive every object that was fetched from them.
+    ///
+    /// - Parameters:
+    ///   - providers: The names of the providers to load; those that cannot be loaded are in ``missingProviders``.
+    ///   - generator: The kind of random generator by OpenSSL's name; nil for OpenSSL's choice.
     init(providers: [String], generator: String? = nil) {
         unsafe context = Pointer(raw: OSSL_LIB_CTX_new())
         var missing: [String] = []
@@ -41,26 +44,33 @@ internal import SecretMemory
         OpenSSLError.discardQueue()
     }
 
-    /// The C context, for calls inside this module; owned by this object.
+    /// The C context (`OSSL_LIB_CTX`), which this object owns.
     var pointer: OpaquePointer? { unsafe context.raw }
 
-    /// `@unchecked Sendable`: an `OSSL_LIB_CTX` locks inside; the pointer itself never changes.
+    /// The C context as a value that may cross threads.
+    ///
+    /// `@unchecked Sendable`: the pointer never changes, and an `OSSL_LIB_CTX` guards its contents with locks of its
+    /// own (openssl-threads(7)).
     @unsafe private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer?
     }
 }
 
 extension LibraryContext {
-    /// A context whose random source gives what a seed says: OpenSSL's own generator for known-answer tests.
+    /// The context whose random numbers come from a seed, through OpenSSL's generator for known-answer tests
+    /// (EVP_RAND-TEST-RAND(7)).
     private static let seeded = LibraryContext(providers: ["default"], generator: "TEST-RAND")
 
-    /// Where to make keys and signatures: the standard context without a seed; with one a context whose
-    /// random numbers are the seed's, for this thread, until it is called again.
+    /// The context in which to make a key or a signature: ``standard``, or with a seed one whose random numbers are
+    /// those of the seed.
     ///
-    /// The calls that draw from it must follow on the same thread, without a suspension between.
+    /// OpenSSL keeps one generator for each thread. The calls that draw random numbers must therefore follow on the
+    /// thread that called this function, without a suspension in between; the next call for a seed starts anew.
     ///
-    /// - Parameter count: how many octets are laid ready; drawing more fails.
-    /// - Throws: `OpenSSLError` where the library has no such generator.
+    /// - Parameters:
+    ///   - seed: The seed; nil for OpenSSL's own random source.
+    ///   - count: How many octets of the seed are made ready. Drawing more than that fails.
+    /// - Throws: `OpenSSLError` if the library does not have the generator.
     static func drawing(from seed: Seed?, octets count: Int = 4096) throws(OpenSSLError) -> LibraryContext {
         guard let seed else { return standard }
         let parameters = ParameterList()
@@ -75,6 +85,6 @@ extension LibraryContext {
         return seeded
     }
 
-    /// As strong as the keys that are made ask for, in bits; a claim that only a test generator makes.
+    /// The security strength in bits that the generator claims. Making a key fails if the key asks for more.
     private static let strength: UInt64 = 256
 }

@@ -1,10 +1,14 @@
 internal import COpenSSL
 
-/// Names and text forms of object identifiers, which this module carries as dotted text.
+/// Names of object identifiers, and their dotted text (`1.2.840.113549`), which is the form this module uses
+/// throughout.
 enum ObjectIdentifierName {
-    /// A name for people: OpenSSL's, ours where this OpenSSL is too old to know it, else the dotted text.
+    /// The name of `oid` to show to people.
+    ///
+    /// It is OpenSSL's long name; for algorithms that are newer than OpenSSL 3.0 it comes from a table here; without
+    /// either it is the dotted text itself.
     static func name(of oid: String) -> String {
-        if let name = younger[oid] { return name }
+        if let name = newerNames[oid] { return name }
         guard let object = unsafe OBJ_txt2obj(oid, 1) else {
             OpenSSLError.discardQueue()
             return oid
@@ -15,9 +19,10 @@ enum ObjectIdentifierName {
         return unsafe String(cString: name)
     }
 
-    /// The dotted text of an encoded identifier of any size, or nil where it is none.
+    /// The dotted text of an identifier in DER, tag and length included; nil if the octets are no identifier.
     ///
-    /// swift-asn1 stops at components past 64 bits, which UUID-based identifiers (2.25…) have.
+    /// swift-asn1 cannot read components of more than 64 bits, which identifiers made from UUIDs have (2.25…, Rec.
+    /// ITU-T X.667).
     static func dotted(encoded: some Collection<UInt8>) -> String? {
         let bytes = Array(encoded)
         let object = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -38,7 +43,8 @@ enum ObjectIdentifierName {
         return String(decoding: text.prefix(Int(count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    private static let younger: [String: String] = [
+    /// The names of algorithms that OpenSSL 3.0 does not know: RFC 9579, and FIPS 203 to 205.
+    private static let newerNames: [String: String] = [
         "1.2.840.113549.1.5.14": "PBMAC1",
         "2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65",
         "2.16.840.1.101.3.4.3.19": "ML-DSA-87",

@@ -1,27 +1,48 @@
+internal import Diagnostics
 internal import COpenSSL
 
-/// What OpenSSL said when a call failed: the operation, and the whole error queue of this thread.
+/// A failed call of OpenSSL: what was being done, and the whole error queue of the thread (ERR_get_error(3)).
 ///
-/// Every wrapper takes the queue at once, so that a later failure never carries an older one's words.
-package struct OpenSSLError: Error, Equatable, Sendable {
-    /// One entry of the queue, oldest first.
-    package struct Entry: Equatable, Sendable {
-        /// The part of OpenSSL that complains, such as `digital envelope routines`.
+/// To tell a person, print the error; ``reason`` holds everything that OpenSSL said. To look for a particular cause,
+/// search ``queue`` for its library and reason, rather than comparing sentences, which change between versions of
+/// OpenSSL. ``code`` is for comparisons: it is the oldest entry's, because OpenSSL notes the cause first and then each
+/// function that gave up because of it.
+///
+/// Every wrapper takes the queue at once (``draining(_:)``) or empties it (``discardQueue()``), so that an error never
+/// carries what an earlier call has left.
+package struct OpenSSLError: Failure {
+    /// One entry of the queue.
+    package struct Entry: Hashable, Sendable {
+        /// The part of OpenSSL that noted the entry, such as `digital envelope routines`.
         package let library: String
-        /// Its reason, such as `unsupported`.
+        /// OpenSSL's text for the reason, such as `unsupported`; empty if it has none.
         package let reason: String
-        /// The packed code, as `openssl errstr` takes it.
+        /// The number that holds library and reason; `openssl errstr` takes it in hexadecimal.
         package let code: UInt
-        /// What was added to it, such as the name of an algorithm; empty where there is nothing.
+        /// What the caller in OpenSSL added, such as the name of an algorithm; empty if nothing was added.
         package let detail: String
     }
 
-    /// What was being tried, such as `generating a key`.
+    /// What was being done, such as `generating a key`.
     package let operation: String
-    /// The queue, oldest entry first; empty where OpenSSL gave no reason.
+    /// The entries of the error queue, the oldest first; empty if OpenSSL gave no reason.
     package let queue: [Entry]
 
-    /// Takes everything that stands in this thread's error queue and leaves it empty.
+    /// The code of the oldest entry; 0 if OpenSSL gave no reason.
+    package var code: UInt { queue.first?.code ?? 0 }
+
+    /// The operation, and then OpenSSL's reasons.
+    package var reason: String {
+        let reasons = queue.map { entry in
+            let reason = entry.reason.isEmpty ? "error \(String(entry.code, radix: 16))" : entry.reason
+            return "\(entry.library): \(reason)" + (entry.detail.isEmpty ? "" : " (\(entry.detail))")
+        }
+        return reasons.isEmpty ? "\(operation) failed" : "\(operation): " + reasons.joined(separator: "; ")
+    }
+
+    /// An error with everything that is in this thread's error queue, which is empty afterwards.
+    ///
+    /// - Parameter operation: What was being done, as a phrase such as `generating a key`; it must hold no secret.
     package static func draining(_ operation: String) -> OpenSSLError {
         var queue: [Entry] = []
         while true {
@@ -39,19 +60,8 @@ package struct OpenSSLError: Error, Equatable, Sendable {
         return OpenSSLError(operation: operation, queue: queue)
     }
 
-    /// Forgets what stands in this thread's queue, after a failure that is an answer and no error.
+    /// Empties this thread's error queue, after a failed call that answers a question and is no error.
     package static func discardQueue() {
         ERR_clear_error()
-    }
-}
-
-extension OpenSSLError: CustomStringConvertible {
-    /// The operation, then every entry of the queue.
-    package var description: String {
-        let reasons = queue.map { entry in
-            let reason = entry.reason.isEmpty ? "error \(String(entry.code, radix: 16))" : entry.reason
-            return "\(entry.library): \(reason)" + (entry.detail.isEmpty ? "" : " (\(entry.detail))")
-        }
-        return reasons.isEmpty ? "\(operation) failed" : "\(operation): " + reasons.joined(separator: "; ")
     }
 }

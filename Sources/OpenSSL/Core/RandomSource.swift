@@ -1,12 +1,14 @@
-/// Where provisioning gets its random numbers: from the system, or from a seed so that everything comes out
-/// the same again.
+/// Where random numbers come from: the system, or a seed, from which everything comes out the same each time.
 package enum RandomSource: Sendable {
+    /// The system's random numbers, for everything that must be secret.
     case system
-    /// Insecure by nature: whoever knows the seed knows the keys.
+    /// The numbers of a seed. They are not secret: who knows the seed can make every key again.
     case seeded(Seed)
 
-    /// The source of one part of the work. What a child gives depends on its name alone, so parts may be made
-    /// in any order, at the same time, or by different processes.
+    /// The source for the part of the work called `name`.
+    ///
+    /// What a child gives depends on the seed and the name alone. The parts may therefore be made in any order, at the
+    /// same time, or in different processes.
     package func child(_ name: String) -> RandomSource {
         switch self {
         case .system: .system
@@ -14,7 +16,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// The seed, for what OpenSSL makes; nil lets it use its own source.
+    /// The seed, for functions that have OpenSSL make a key or a signature; nil for the system's numbers.
     package var seed: Seed? {
         switch self {
         case .system: nil
@@ -22,7 +24,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// Numbers of this source; equal sources give equal ones.
+    /// A generator that starts at the source's first number; generators of equal seeds give equal numbers.
     package func generator() -> Generator {
         switch self {
         case .system: Generator(seeded: nil)
@@ -30,10 +32,10 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// The numbers of a source.
+    /// The numbers of a random source.
     ///
-    /// Also where the system's are wanted and nothing else: its own generator is a value without a size, and what
-    /// the compiler passes for its address makes the thread sanitizer crash.
+    /// Code that only ever wants the system's numbers uses this type too. `SystemRandomNumberGenerator` is a value of
+    /// size zero, and the address that the compiler passes for it makes the thread sanitizer crash.
     package struct Generator: RandomNumberGenerator, Sendable {
         fileprivate var seeded: SeededGenerator?
         private var system = SystemRandomNumberGenerator()
@@ -42,11 +44,12 @@ package enum RandomSource: Sendable {
             self.seeded = seeded
         }
 
+        /// The next number, of 64 random bits.
         package mutating func next() -> UInt64 {
             seeded?.next() ?? system.next()
         }
 
-        /// So many octets.
+        /// The next `count` octets, each drawn from a number of its own.
         package mutating func octets(_ count: Int) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
         }

@@ -1,11 +1,11 @@
 package import SecretMemory
 internal import COpenSSL
 
-/// An AES-256-GCM key that seals records and binds each to its place through associated data
-/// (NIST SP 800-38D).
+/// An AES-256-GCM key that encrypts and authenticates records (NIST SP 800-38D).
 ///
-/// A sealed record is nonce (12 bytes), ciphertext, tag (16 bytes). Nonces are random; one key seals far
-/// fewer than 2³² records, the limit for random nonces.
+/// Each record is bound to associated data, such as the row it is stored in, and does not open elsewhere. A sealed
+/// record consists of a nonce (12 bytes), the ciphertext and a tag (16 bytes). Nonces are random, for which one key may
+/// seal at most 2³² records (SP 800-38D, 8.3); a keychain stays far below that.
 package struct SealingKey: Sendable {
     /// The key's size in bytes.
     package static let byteCount = 32
@@ -14,9 +14,9 @@ package struct SealingKey: Sendable {
     private static let tagCount = 16
     private let key: SecretBytes
 
-    /// Takes 32 bytes of key.
+    /// Makes a key from 32 random bytes.
     ///
-    /// - Throws: `OpenSSLError` for any other size.
+    /// - Throws: `OpenSSLError` if there are more or fewer bytes.
     package init(_ key: SecretBytes) throws(OpenSSLError) {
         guard key.count == Self.byteCount else {
             throw OpenSSLError(operation: "taking a sealing key of \(key.count) bytes", queue: [])
@@ -24,9 +24,10 @@ package struct SealingKey: Sendable {
         self.key = key
     }
 
-    /// A sealed copy of `plaintext` that opens only under the same `associatedData`.
+    /// Seals `plaintext` under a new nonce.
     ///
-    /// - Throws: `OpenSSLError` when the random source or the cipher fails.
+    /// - Parameter associatedData: What the record belongs to; ``open(_:associatedData:)`` must be given equal bytes.
+    /// - Throws: `OpenSSLError` if the random source or the cipher fails.
     package func seal(_ plaintext: SecretBytes, associatedData: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         let overhead = Self.nonceCount + Self.tagCount
         var sealed = [UInt8](repeating: 0, count: plaintext.count + overhead)
@@ -53,9 +54,10 @@ package struct SealingKey: Sendable {
         return sealed
     }
 
-    /// The plaintext of `sealed`, or nil when key, associated data or bytes are not the ones it was sealed with.
+    /// The plaintext of a sealed record.
     ///
-    /// The three cannot be told apart, by design of the mode.
+    /// - Returns: nil if the record was altered, belongs to other associated data, or was sealed with another key. GCM
+    ///   cannot tell these apart.
     package func open(_ sealed: [UInt8], associatedData: [UInt8]) -> SecretBytes? {
         let count = sealed.count - Self.nonceCount - Self.tagCount
         guard count >= 0 else { return nil }
@@ -85,6 +87,9 @@ package struct SealingKey: Sendable {
         return plaintext
     }
 
+    /// Runs `body` with a cipher context that has the key, the nonce and the associated data.
+    ///
+    /// - Returns: false if the context could not be set up, or if `body` returned false.
     private func run(
         encrypting: Bool, nonce: UnsafePointer<UInt8>, associatedData: [UInt8],
         _ body: (OpaquePointer) -> Bool

@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A number that keys, signatures and everything else can be made from again, byte for byte.
+/// A seed, from which keys, signatures and other test material can be made again byte for byte.
 ///
-/// Whoever knows the seed knows every key: for test material that must be repeatable, never for anything else.
-/// A seed has children by name, so that what is made from one does not depend on what was made before it, by
-/// which thread, or in which process. Keys also depend on how the library searches for primes, which has stayed
-/// the same throughout OpenSSL 3.0.
+/// Who knows the seed can make every key again. It is for test material only.
+///
+/// A seed has children by name. What is made from a child depends neither on what was made before, nor on the thread or
+/// the process. RSA keys also depend on how OpenSSL searches for primes, which has not changed within OpenSSL 3.0.
 package struct Seed: Sendable, Hashable {
-    private let octets: [UInt8]
+    fileprivate let octets: [UInt8]
 
-    /// The seed of a text, such as the number that a user gave.
+    /// Makes a seed from a text, such as the number that a user gave.
     package init(_ text: String) {
         octets = Digest.sha256(Array("keyshare seed: \(text)".utf8))
     }
@@ -18,14 +18,14 @@ package struct Seed: Sendable, Hashable {
         self.octets = octets
     }
 
-    /// The seed of one part of the work; equal names give equal children.
+    /// The seed for the part of the work called `name`; equal names give equal children.
     package func child(_ name: String) -> Seed {
         Seed(octets: Digest.sha256(octets + Array(name.utf8)))
     }
 
-    /// So many octets; more of them start with the same ones.
+    /// The first `count` octets of the seed's SHAKE256 (FIPS 202).
     ///
-    /// - Throws: `OpenSSLError` where SHAKE256 is not to be had.
+    /// - Throws: `OpenSSLError` if OpenSSL does not have SHAKE256.
     package func octets(_ count: Int) throws(OpenSSLError) -> [UInt8] {
         let context = unsafe EVP_MD_CTX_new()
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -37,11 +37,11 @@ package struct Seed: Sendable, Hashable {
         return output
     }
 
-    /// Numbers drawn from the seed.
+    /// A generator of the seed's numbers, from the first one on.
     package func generator() -> SeededGenerator { SeededGenerator(self) }
 }
 
-/// The numbers of a seed, in order: SHA-256 of the seed and a counter.
+/// A generator of the numbers of a seed: four numbers from each SHA-256 of the seed and a counter.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private let seed: Seed
     private var counter = 0
@@ -51,16 +51,13 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         self.seed = seed
     }
 
+    /// The next number, of 64 bits.
     package mutating func next() -> UInt64 {
         if pending.isEmpty {
-            pending = seed.child("block \(counter)").block
+            pending = seed.child("block \(counter)").octets
             counter += 1
         }
         defer { pending.removeFirst(8) }
         return pending.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
-}
-
-extension Seed {
-    fileprivate var block: [UInt8] { octets }
 }

@@ -1,5 +1,6 @@
 extension Sequence<UInt8> {
-    /// Two upper-case hexadecimal digits an octet, as labels and serial numbers are written.
+    /// The octets in upper-case hexadecimal, two digits for each, as labels and serial numbers are written
+    /// (docs/rules.md R3.11, R3.13).
     package var upperHex: String {
         let digits = Array("0123456789ABCDEF".utf8)
         var text: [UInt8] = []

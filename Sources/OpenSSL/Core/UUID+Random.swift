@@ -1,7 +1,7 @@
 package import Foundation
 
 extension UUID {
-    /// Makes a random UUID (RFC 9562, version 4) from the numbers that `random` gives.
+    /// Makes a UUID of version 4 (RFC 9562, 5.4) from the next 16 octets of `random`.
     package init(using random: inout some RandomNumberGenerator) {
         var bytes = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
         bytes[6] = bytes[6] & 0x0F | 0x40

@@ -2,42 +2,46 @@ internal import COpenSSL
 package import Foundation
 
 extension CertificateIssuer {
-    /// Answers a request, signed by this issuer, which is named by its key.
+    /// Makes the signed response to a request (RFC 6960, 4.2).
     ///
-    /// The request's nonce comes back; parts of a second are dropped from the times.
+    /// This issuer is the responder and is named by its key. The nonce of the request is repeated (RFC 9654).
     ///
     /// - Parameters:
-    ///   - status: the status of each certificate that is asked for.
-    ///   - thisUpdate: from when on it is known, and the moment of the answer.
-    ///   - nextUpdate: until when it is good.
-    /// - Returns: the response in DER.
-    /// - Throws: `unencodable`, `unsignable`.
+    ///   - request: The request.
+    ///   - thisUpdate: When the status was known to be right, and when the response was made; rounded down to a second.
+    ///   - nextUpdate: When newer information will be there; rounded down to a second.
+    ///   - status: Tells the status of a certificate in the request.
+    /// - Returns: The response in DER.
+    /// - Throws: `CertificateError`: `unencodable` for a time that cannot be written, `unsignable` if OpenSSL cannot
+    ///   sign; and what `status` throws.
     package func statusResponse(
         to request: OCSPRequest, thisUpdate: Date, nextUpdate: Date,
         status: (OCSPRequest.CertificateID) throws -> CertificateStatus
     ) throws -> [UInt8] {
-        guard let answer = unsafe OCSP_BASICRESP_new() else {
+        guard let response = unsafe OCSP_BASICRESP_new() else {
             throw CertificateError.draining(.unencodable, "writing a status response")
         }
-        defer { unsafe OCSP_BASICRESP_free(answer) }
+        defer { unsafe OCSP_BASICRESP_free(response) }
         for identifier in request.certificates {
             let status = try status(identifier)
             unsafe try Self.add(
-                status, of: identifier, to: answer, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+                status, of: identifier, to: response, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         }
-        let question = unsafe try request.makePointer()
-        defer { unsafe OCSP_REQUEST_free(question) }
-        guard unsafe OCSP_copy_nonce(answer, question) > 0,
-            // OpenSSL has a reader for this field and would otherwise write the system's time into it.
+        let encodedRequest = unsafe try request.makePointer()
+        defer { unsafe OCSP_REQUEST_free(encodedRequest) }
+        guard unsafe OCSP_copy_nonce(response, encodedRequest) > 0,
+            // OpenSSL can read producedAt but has no function that sets it. Without OCSP_NOTIME, which sign(_:) passes,
+            // OCSP_basic_sign would write the system's time.
             unsafe ASN1_GENERALIZEDTIME_set(
-                UnsafeMutablePointer(mutating: OCSP_resp_get0_produced_at(answer)),
+                UnsafeMutablePointer(mutating: OCSP_resp_get0_produced_at(response)),
                 Int(thisUpdate.timeIntervalSince1970.rounded(.down))) != nil
         else { throw CertificateError.draining(.unencodable, "writing a status response") }
-        return unsafe try sign(answer)
+        return unsafe try sign(response)
     }
 
+    /// Adds the status of one certificate to a C response (`OCSP_BASICRESP`), which stays the caller's.
     private static func add(
-        _ status: CertificateStatus, of identifier: OCSPRequest.CertificateID, to answer: OpaquePointer,
+        _ status: CertificateStatus, of identifier: OCSPRequest.CertificateID, to response: OpaquePointer,
         thisUpdate: Date, nextUpdate: Date
     ) throws(CertificateError) {
         let identifier = unsafe try identifier.makePointer()
@@ -50,14 +54,14 @@ extension CertificateIssuer {
             switch status {
             case .good:
                 unsafe OCSP_basic_add1_status(
-                    answer, identifier, V_OCSP_CERTSTATUS_GOOD, 0, nil, updated, due)
+                    response, identifier, V_OCSP_CERTSTATUS_GOOD, 0, nil, updated, due)
             case .unknown:
                 unsafe OCSP_basic_add1_status(
-                    answer, identifier, V_OCSP_CERTSTATUS_UNKNOWN, 0, nil, updated, due)
+                    response, identifier, V_OCSP_CERTSTATUS_UNKNOWN, 0, nil, updated, due)
             case .revoked(let date, let reason):
                 unsafe try Self.withTime(date) { revoked in
                     unsafe OCSP_basic_add1_status(
-                        answer, identifier, V_OCSP_CERTSTATUS_REVOKED,
+                        response, identifier, V_OCSP_CERTSTATUS_REVOKED,
                         CInt(reason ?? Int(OCSP_REVOKED_STATUS_NOSTATUS)), revoked, updated, due)
                 }
             }
@@ -72,16 +76,17 @@ extension CertificateIssuer {
         return unsafe body(time)
     }
 
-    private func sign(_ answer: OpaquePointer) throws(CertificateError) -> [UInt8] {
+    /// Signs a C response (`OCSP_BASICRESP`), which stays the caller's, and encodes the whole OCSPResponse.
+    private func sign(_ basicResponse: OpaquePointer) throws(CertificateError) -> [UInt8] {
         let digest = SignatureDigest.standard(for: privateKey.type)
         let flags = UInt(OCSP_RESPID_KEY) | UInt(OCSP_NOTIME)
         let signed = unsafe try certificate.withPointer { certificate in
             unsafe privateKey.withPointer { key in
-                unsafe OCSP_basic_sign(answer, certificate, key, digest?.pointer, nil, flags)
+                unsafe OCSP_basic_sign(basicResponse, certificate, key, digest?.pointer, nil, flags)
             }
         }
         guard signed == 1 else { throw .draining(.unsignable, "signing a status response") }
-        guard let response = unsafe OCSP_response_create(CInt(OCSP_RESPONSE_STATUS_SUCCESSFUL), answer)
+        guard let response = unsafe OCSP_response_create(CInt(OCSP_RESPONSE_STATUS_SUCCESSFUL), basicResponse)
         else { throw .draining(.unencodable, "writing a status response") }
         defer { unsafe OCSP_RESPONSE_free(response) }
         return unsafe OpenSSLASN1.der(response) { unsafe i2d_OCSP_RESPONSE($0, $1) }

@@ -1,27 +1,30 @@
 internal import COpenSSL
 package import Foundation
 
-/// What is known of one certificate (RFC 6960 2.2).
+/// The status of a certificate in a response (RFC 6960, 2.2).
 package enum CertificateStatus: Sendable, Hashable {
-    /// It was issued and not revoked.
+    /// The certificate is not revoked.
     case good
-    /// It was revoked at this moment, for the reason that RFC 5280 5.3.1 numbers, where one is known.
+    /// The certificate was revoked at this time. `reason` is the number of a reason in RFC 5280, 5.3.1; nil if unknown.
     case revoked(Date, reason: Int?)
-    /// The responder does not know it.
+    /// The responder does not know the certificate.
     case unknown
 }
 
-/// Why a request gets no status (RFC 6960 2.3); the raw values are those of the protocol.
+/// A failure that a responder answers with in place of a status (RFC 6960, 2.3). The raw values are the protocol's.
 package enum OCSPFailure: Int, Sendable, Hashable, CaseIterable {
+    /// The request cannot be read.
     case malformedRequest = 1
+    /// The responder cannot work.
     case internalError = 2
+    /// The responder cannot answer at the moment.
     case tryLater = 3
-    /// The responder does not speak for the issuer.
+    /// The responder has no status of certificates of this issuer.
     case unauthorized = 6
 
-    /// The response, in DER; it is not signed.
+    /// The response with this failure in DER. It is not signed (RFC 6960, 4.2.1).
     ///
-    /// - Throws: `unencodable`.
+    /// - Throws: `CertificateError.unencodable` if OpenSSL has no memory for it.
     package func response() throws(CertificateError) -> [UInt8] {
         let response = unsafe OCSP_response_create(CInt(rawValue), nil)
         defer { unsafe OCSP_RESPONSE_free(response) }

@@ -1,31 +1,33 @@
 internal import COpenSSL
 internal import SwiftASN1
 
-/// A request of the Online Certificate Status Protocol (RFC 6960 4.1), parsed once, beside its exact bytes.
+/// A request of the Online Certificate Status Protocol (RFC 6960, 4.1): its bytes, and the certificates it asks about.
 ///
-/// Whether it is signed does not matter: nobody is refused a status.
+/// A signature of the request is not looked at, because everybody may ask for a status.
 package struct OCSPRequest: Sendable, Hashable {
-    /// Which certificate's status is asked for: its serial number, and hashes of its issuer's name and key.
+    /// The identifier of a certificate (`CertID`): its serial number, and digests of its issuer's name and key.
     package struct CertificateID: Sendable, Hashable {
+        /// The DER of the CertID, which the response repeats.
         let der: [UInt8]
-        /// The certificate's serial number, written as `Certificate.serialHex`.
+        /// The certificate's serial number, in the form of ``Certificate/serialHex``.
         package let serialHex: String
     }
 
-    /// The bytes it was parsed from.
+    /// The DER that the request was parsed from.
     let der: [UInt8]
-    /// The certificates in their order, at least one.
+    /// The certificates whose status is asked for, in their order; from 1 to ``mostCertificates``.
     package let certificates: [CertificateID]
 
-    /// The most certificates of one request, so that an answer stays small.
+    /// The greatest number of certificates in one request, which limits the size of the response. The RFC sets none.
     package static let mostCertificates = 64
-    /// The lengths of a nonce, in octets (RFC 9654 2.1).
+    /// The lengths that a nonce may have, in octets (RFC 9654, 2.1).
     private static let nonceLengths = 1...128
 
     /// Parses the DER of one request.
     ///
-    /// - Throws: `malformed`, `trailingBytes`: also where it asks for none or for too many, and for a nonce
-    ///   that is none.
+    /// - Throws: `trailingBytes` if something follows the request; `malformed` if OpenSSL cannot decode the bytes, if
+    ///   the request asks for no certificate or for too many, or if the nonce is not an OCTET STRING of an allowed
+    ///   length.
     package init(der: [UInt8]) throws(CertificateError) {
         let request = unsafe try Self.decode(der)
         defer { unsafe OCSP_REQUEST_free(request) }
@@ -41,7 +43,7 @@ package struct OCSPRequest: Sendable, Hashable {
         OpenSSLError.discardQueue()
     }
 
-    /// A C request (`OCSP_REQUEST`), owned by the caller.
+    /// Makes a C request (`OCSP_REQUEST`), which the caller frees.
     func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
@@ -53,16 +55,16 @@ package struct OCSPRequest: Sendable, Hashable {
     }
 
     private static func checkNonce(of request: OpaquePointer) throws(CertificateError) {
-        let place = unsafe OCSP_REQUEST_get_ext_by_NID(request, NID_id_pkix_OCSP_Nonce, -1)
-        guard place >= 0 else { return }
-        let value = unsafe CertificateExtension(reading: OCSP_REQUEST_get_ext(request, place)).value
+        let index = unsafe OCSP_REQUEST_get_ext_by_NID(request, NID_id_pkix_OCSP_Nonce, -1)
+        guard index >= 0 else { return }
+        let value = unsafe CertificateExtension(reading: OCSP_REQUEST_get_ext(request, index)).value
         guard let nonce = try? ASN1OctetString(derEncoded: value), nonceLengths.contains(nonce.bytes.count)
         else { throw CertificateError(.malformed, "the request's nonce has a wrong length") }
     }
 }
 
 extension OCSPRequest.CertificateID {
-    /// Copies what a C identifier holds; it stays its owner's.
+    /// Copies a C identifier (`OCSP_CERTID`), which stays the caller's.
     fileprivate init(reading identifier: OpaquePointer?) {
         var serial: UnsafeMutablePointer<ASN1_INTEGER>?
         unsafe OCSP_id_get0_info(nil, nil, nil, &serial, identifier)
@@ -71,8 +73,8 @@ extension OCSPRequest.CertificateID {
         der = unsafe OpenSSLASN1.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
     }
 
-    /// Whether name and key of the issuer are those of this certificate. False also for digests that OpenSSL
-    /// does not have.
+    /// Whether the identifier's digests are those of the name and key of `issuer`; false, too, if OpenSSL does not have
+    /// the digest algorithm.
     package func isIssued(by issuer: Certificate) -> Bool {
         guard let identifier = try? unsafe makePointer() else { return false }
         defer { unsafe OCSP_CERTID_free(identifier) }
@@ -82,17 +84,17 @@ extension OCSPRequest.CertificateID {
         guard let name = unsafe OBJ_nid2sn(OBJ_obj2nid(algorithm)),
             let digest = unsafe EVP_get_digestbyname(name)
         else { return false }
-        let isSame = try? unsafe issuer.withPointer { certificate in
+        let isEqual = try? unsafe issuer.withPointer { certificate in
             let expected = unsafe OCSP_cert_id_new(
                 digest, X509_get_subject_name(certificate), X509_get0_pubkey_bitstr(certificate), serial)
             defer { unsafe OCSP_CERTID_free(expected) }
             return unsafe expected != nil && OCSP_id_issuer_cmp(identifier, expected) == 0
         }
         OpenSSLError.discardQueue()
-        return isSame ?? false
+        return isEqual ?? false
     }
 
-    /// A C identifier (`OCSP_CERTID`), owned by the caller.
+    /// Makes a C identifier (`OCSP_CERTID`), which the caller frees.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         unsafe try OpenSSLASN1.decode(der, as: "a certificate's identifier") {
             unsafe d2i_OCSP_CERTID(nil, $0, $1)

@@ -2,25 +2,25 @@ package import KeySharing
 internal import COpenSSL
 package import Foundation
 
-/// An X.509 certificate (RFC 5280), parsed once into values, beside its exact bytes.
+/// An X.509 certificate (RFC 5280, 4): its bytes, and the values that were parsed from them.
 ///
-/// Anything that OpenSSL decodes is a certificate here, however wrong its contents are: a field that cannot
-/// be read is empty, and ``defects`` says so. Nothing is verified; that is ``CertificateVerifier``'s work.
-/// Copies share one immutable parse. Equality is equality of the DER.
+/// Everything that OpenSSL can decode is a certificate here, however wrong its contents are. A field that cannot be
+/// read is empty, and ``defects`` says so. Nothing is verified; ``CertificateVerifier`` does that. Copies share what
+/// was parsed. Two certificates are equal if their bytes are.
 package struct Certificate: Sendable {
     private let contents: CertificateContents
 
     /// Parses the DER of one certificate.
     ///
-    /// - Throws: `malformed` with OpenSSL's whole error queue where OpenSSL cannot decode it,
-    ///   `trailingBytes` where something follows it.
+    /// - Throws: `malformed` with OpenSSL's reasons if it cannot decode the bytes, `trailingBytes` if something follows
+    ///   the certificate.
     package init(der: [UInt8]) throws(CertificateError) {
         contents = try CertificateContents(der)
     }
 
-    /// The certificates of a PEM text in its order; blocks of other kinds and text round them are skipped.
+    /// The certificates in a PEM text, in their order. Other blocks, and text around blocks, are skipped.
     ///
-    /// - Throws: `missing` where there is none, `malformed` or `trailingBytes` where one is damaged.
+    /// - Throws: `missing` if there is no certificate, `malformed` or `trailingBytes` if one is damaged.
     package static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
         let blocks = try PEM.blocks(text, labelled: ["CERTIFICATE", "X509 CERTIFICATE"])
         guard !blocks.isEmpty else {
@@ -34,67 +34,73 @@ package struct Certificate: Sendable {
     /// The certificate as PEM, ending in a line feed.
     package var pem: String { PEM.text("CERTIFICATE", der) }
 
-    /// The bytes it was parsed from.
+    /// The DER that the certificate was parsed from.
     package var der: [UInt8] { contents.der }
-    /// The SHA-256 of the DER, 32 octets.
+    /// The SHA-256 of ``der``, 32 octets.
     package var sha256: [UInt8] { contents.sha256 }
-    /// The SHA-256 in upper-case hexadecimal: the label in keychains and lists.
+    /// The name of the identity in keychains and lists: ``sha256`` in upper-case hexadecimal (docs/rules.md R3.11).
     package var label: String { sha256.upperHex }
 
-    /// The version as people count it: 3 for everything with extensions.
+    /// The version as people count it: 3 for a certificate with extensions, though the encoded number is 2
+    /// (RFC 5280, 4.1.2.1).
     package var version: Int { contents.version }
-    /// The magnitude of the serial number, big-endian; zero is one octet. See ``isSerialNegative``.
+    /// The magnitude of the serial number, big-endian; zero is one octet. ``isSerialNegative`` has the sign.
     package var serialNumber: [UInt8] { contents.serialNumber }
-    /// Whether the serial number is below zero, which RFC 5280 4.1.2.2 forbids.
+    /// Whether the serial number is below zero, which RFC 5280, 4.1.2.2 forbids.
     package var isSerialNegative: Bool { contents.isSerialNegative }
-    /// The serial number in upper-case hexadecimal, two digits an octet; a minus sign before a negative one.
+    /// The serial number in upper-case hexadecimal, two digits for each octet, with a minus sign if it is negative
+    /// (docs/rules.md R3.13).
     package var serialHex: String { (isSerialNegative ? "-" : "") + serialNumber.upperHex }
 
-    /// Whose key it certifies.
+    /// The name of the holder of the key.
     package var subject: DistinguishedName { contents.subject }
-    /// Who signed it.
+    /// The name of the authority that signed the certificate.
     package var issuer: DistinguishedName { contents.issuer }
-    /// The first moment of its validity; `Date.distantPast` where that is unreadable (see ``defects``).
+    /// The first moment of the validity; `Date.distantPast` if it cannot be read.
     package var notBefore: Date { contents.notBefore }
-    /// The last moment of its validity; `Date.distantPast` where that is unreadable, so that it has expired.
+    /// The last moment of the validity; `Date.distantPast` if it cannot be read, so that the certificate has expired.
     package var notAfter: Date { contents.notAfter }
-    /// The signature's algorithm as RFCs name it, such as `sha256WithRSAEncryption`, or dotted.
+    /// The signature's algorithm by OpenSSL's long name, such as `sha256WithRSAEncryption`, or as a dotted object
+    /// identifier.
     package var signatureAlgorithm: String { contents.signatureAlgorithm }
 
-    /// The key usage; nil where the extension is absent or unreadable.
+    /// The key usage (RFC 5280, 4.2.1.3); nil if the extension is absent or cannot be read.
     package var keyUsage: KeyUsage? { contents.keyUsage }
-    /// The extended key usages as dotted object identifiers, in order; nil where the extension is absent.
+    /// The extended key usages (RFC 5280, 4.2.1.12) as dotted object identifiers, in their order; nil if the extension
+    /// is absent or cannot be read.
     package var extendedKeyUsage: [String]? { contents.extendedKeyUsage }
-    /// The certificate policies as dotted object identifiers, in order.
+    /// The certificate policies (RFC 5280, 4.2.1.4) as dotted object identifiers, in their order; empty if the
+    /// extension is absent or cannot be read.
     package var policies: [String] { contents.policies }
-    /// The subject's other names, in order; empty where the extension is absent or unreadable.
+    /// The subject's alternative names (RFC 5280, 4.2.1.6), in their order; empty if the extension is absent or cannot
+    /// be read.
     package var subjectAlternativeNames: [GeneralName] { contents.subjectAlternativeNames }
-    /// The subject key identifier.
+    /// The subject key identifier (RFC 5280, 4.2.1.2); nil if the extension is absent or cannot be read.
     package var subjectKeyIdentifier: [UInt8]? { contents.subjectKeyIdentifier }
-    /// The key identifier part of the authority key identifier.
+    /// The `keyIdentifier` in the authority key identifier (RFC 5280, 4.2.1.1); nil if it is absent or cannot be read.
     package var authorityKeyIdentifier: [UInt8]? { contents.authorityKeyIdentifier }
-    /// Whether basic constraints say that the subject is a certificate authority.
+    /// Whether the basic constraints (RFC 5280, 4.2.1.9) say that the subject is a certificate authority.
     package var isCertificateAuthority: Bool { contents.isCertificateAuthority }
     /// The subject's public key.
     package var publicKey: PublicKey { contents.publicKey }
 
-    /// What is wrong with the certificate, a sentence each; empty for a sound one.
+    /// What is wrong with the certificate, one sentence for each thing that could not be read or should not be.
     package var defects: [String] { contents.defects }
 
-    /// Whether subject and issuer are the same name.
+    /// Whether subject and issuer have equal names, as for a root (RFC 5280, 3.2).
     package var isSelfIssued: Bool { subject == issuer }
 
-    /// Whether `date` lies in the validity, both ends included.
+    /// Whether `date` is within the validity, both ends included (RFC 5280, 4.1.2.5).
     package func isValid(at date: Date) -> Bool {
         notBefore <= date && date <= notAfter
     }
 
-    /// What one half of the certificate's key can do.
+    /// What one half of the certificate's key can do, according to its kind and the key usage.
     package func capabilities(of half: KeyCapabilities.Half) -> KeyCapabilities {
         KeyCapabilities(half, type: publicKey.type, usage: keyUsage)
     }
 
-    /// Every extension in order, with its encoded contents; parsed anew at each call.
+    /// All extensions in their order, with their contents still encoded. Each call parses the certificate again.
     package var extensions: [CertificateExtension] {
         (try? unsafe withPointer { certificate in
             unsafe (0..<X509_get_ext_count(certificate)).map {
@@ -103,7 +109,8 @@ package struct Certificate: Sendable {
         }) ?? []
     }
 
-    /// The URLs of the issuer's status responders (RFC 5280 4.2.2.1), in order; parsed anew at each call.
+    /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in their order. Each call parses the certificate
+    /// again.
     package var responderURLs: [String] {
         let urls = try? unsafe withPointer { certificate in
             let urls = unsafe X509_get1_ocsp(certificate)
@@ -149,6 +156,6 @@ extension Certificate: Hashable {
 }
 
 extension Certificate: CustomStringConvertible {
-    /// The subject and the serial number.
+    /// The subject, and the serial number in parentheses.
     package var description: String { "\(subject) (\(serialHex))" }
 }

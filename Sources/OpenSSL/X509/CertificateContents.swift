@@ -2,7 +2,8 @@ internal import KeySharing
 internal import COpenSSL
 internal import Foundation
 
-/// Everything read out of one certificate; immutable, shared by the copies of a ``Certificate``.
+/// The values that were parsed from one certificate, which the copies of a ``Certificate`` share. ``Certificate``
+/// explains each of them.
 final class CertificateContents: Sendable {
     let der: [UInt8]
     let sha256: [UInt8]
@@ -24,10 +25,12 @@ final class CertificateContents: Sendable {
     let publicKey: PublicKey
     let defects: [String]
 
-    /// Parses `der` and lets the C certificate go again.
+    /// Parses `der`. The C certificate is freed again, because holding many would take much memory.
+    ///
+    /// - Throws: `malformed` with OpenSSL's reasons, `trailingBytes`.
     init(_ der: [UInt8]) throws(CertificateError) {
-        // Without a certificate handed in, OpenSSL neither hashes it nor judges its extensions, which would
-        // cost more than the rest together and refuse what is merely odd.
+        // Decoding by the ASN.1 item, and not by d2i_X509, keeps OpenSSL from hashing the certificate and judging its
+        // extensions. That would take longer than everything else here, and refuse certificates that are merely odd.
         let certificate = unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
             unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
         } free: {
@@ -58,7 +61,9 @@ final class CertificateContents: Sendable {
         keyUsage = unsafe reader.read(
             NID_key_usage, "key usage",
             { unsafe ASN1_BIT_STRING_free($0.assumingMemoryBound(to: ASN1_BIT_STRING.self)) },
-            { unsafe KeyUsage(bitString: OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self))) })
+            {
+                unsafe KeyUsage(bitString: OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)))
+            })
         extendedKeyUsage = unsafe reader.read(
             NID_ext_key_usage, "extended key usage", { unsafe EXTENDED_KEY_USAGE_free(OpaquePointer($0)) },
             { usages in
@@ -72,7 +77,8 @@ final class CertificateContents: Sendable {
                 { unsafe CERTIFICATEPOLICIES_free(OpaquePointer($0)) },
                 { policies in
                     unsafe OpenSSLASN1.elements(OpaquePointer(policies)).map {
-                        unsafe OpenSSLASN1.dotted($0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
+                        unsafe OpenSSLASN1.dotted(
+                            $0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
                     }
                 }) ?? []
         subjectAlternativeNames =
@@ -106,10 +112,10 @@ final class CertificateContents: Sendable {
     }
 
     private static func date(
-        _ time: UnsafePointer<ASN1_TIME>?, _ place: String, _ defects: inout [String]
+        _ time: UnsafePointer<ASN1_TIME>?, _ field: String, _ defects: inout [String]
     ) -> Date {
         if let date = unsafe OpenSSLASN1.date(time) { return date }
-        defects.append("The \(place) is no time.")
+        defects.append("The \(field) is no time.")
         return .distantPast
     }
 
@@ -123,25 +129,32 @@ final class CertificateContents: Sendable {
     }
 }
 
-/// Decodes extensions of one certificate one by one and notes those that cannot be.
+/// A reader of one certificate's extensions, which collects a defect for each that cannot be read.
 ///
-/// The certificate stays its owner's and must outlive this value.
+/// The C certificate belongs to the caller and must outlive the reader.
 @unsafe private struct ExtensionReader {
     private let certificate: OpaquePointer
+    /// The defects found so far, a sentence each.
     private(set) var defects: [String] = []
 
     init(_ certificate: OpaquePointer) {
         unsafe self.certificate = certificate
     }
 
-    /// What `read` makes of the extension `identifier`; nil where it is absent, there twice or undecodable.
+    /// Decodes the extension with the number `identifier` (`NID_…`) and converts it.
+    ///
+    /// - Parameters:
+    ///   - name: The extension's name, for a defect.
+    ///   - free: The C function that frees the decoded structure.
+    ///   - read: What converts the structure into a value.
+    /// - Returns: nil if the extension is absent, stands there twice, or cannot be decoded.
     mutating func read<Value>(
         _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,
         _ read: (UnsafeMutableRawPointer) -> Value
     ) -> Value? {
         var critical: CInt = 0
         guard let value = unsafe X509_get_ext_d2i(certificate, identifier, &critical, nil) else {
-            // -1 is absence, -2 is more than one of them (X509V3_get_d2i(3)).
+            // -1 means absent, -2 means that there is more than one (X509V3_get_d2i(3)).
             if critical == -2 {
                 unsafe defects.append("There is more than one \(name) extension.")
             } else if critical >= 0 {

@@ -1,57 +1,58 @@
-/// What is wrong with a certificate, a revocation list, a name or a key, or why none could be made.
-package struct CertificateError: Error, Sendable {
-    /// The kinds of failure a caller may want to tell apart.
+internal import Diagnostics
+
+/// A certificate, revocation list, name or key that cannot be read, written or used.
+///
+/// Switch over ``code`` to act on the error: `malformed`, `trailingBytes`, `missing` and `malformedKey` mean that the
+/// input is at fault, `unsupportedKey` and `costlyKey` that the input may be in order but is not accepted,
+/// `unencodable` and `unsignable` that what this program was asked to make cannot be made. Show ``reason`` to people,
+/// and look into ``cause`` (an ``OpenSSLError``) to find out what OpenSSL objected to. Errors are equal when their
+/// codes are, so a test compares with `CertificateError(.malformed, "")`.
+package struct CertificateError: Failure {
+    /// The kinds of failure.
     package enum Code: Sendable, Hashable {
-        /// The bytes are not the structure they should be.
+        /// The bytes are not the structure that was expected, in DER or PEM.
         case malformed
-        /// There is something behind the structure.
+        /// The structure is followed by further bytes.
         case trailingBytes
-        /// A text holds no PEM block of the kind that was looked for.
+        /// The text holds no PEM block of the kind that was looked for.
         case missing
-        /// A key, or the curve of a key, that OpenSSL does not know; named by its dotted object identifier.
+        /// OpenSSL does not know the kind of the key, or its curve; `oid` is the identifier of one or the other.
         case unsupportedKey(oid: String)
-        /// A key of a known kind whose contents are wrong.
+        /// The key is of a kind that OpenSSL knows, and its contents are wrong.
         case malformedKey
-        /// A key of a known kind that would take too much work to load; by its dotted object identifier.
+        /// The key is refused because loading it could take too long; `oid` is the identifier of its algorithm.
+        /// See ``KeyLoadingPolicy``.
         case costlyKey(oid: String)
-        /// A value that cannot be put into a certificate: an empty object identifier, a name that is not
-        /// ASCII, a year past 9999.
+        /// A value cannot be written in ASN.1: an empty object identifier, an e-mail address that is not ASCII, a
+        /// year after 9999.
         case unencodable
-        /// OpenSSL could not sign.
+        /// OpenSSL could not make the signature.
         case unsignable
     }
 
     /// The kind of failure.
     package let code: Code
-    /// What happened, for a person; never holds secret bytes.
+    /// What happened, as one phrase without a full stop. It holds no secret bytes.
     package let reason: String
-    /// What OpenSSL said, where it was asked.
-    package let cause: OpenSSLError?
+    /// The ``OpenSSLError`` with what OpenSSL said; nil if OpenSSL was not asked.
+    package let cause: (any Error)?
 
-    /// Describes a failure; `cause` is what OpenSSL had to say.
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - reason: One phrase without a full stop, which holds no secret bytes.
+    ///   - cause: What OpenSSL said, if it was asked.
     package init(_ code: Code, _ reason: String, cause: OpenSSLError? = nil) {
         self.code = code
         self.reason = reason
         self.cause = cause
     }
 
-    /// Takes this thread's whole error queue as the cause.
-    static func draining(_ code: Code, _ reason: String) -> CertificateError {
-        CertificateError(code, reason, cause: .draining(reason))
-    }
-}
-
-extension CertificateError: Equatable {
-    /// Equal by code: reasons are for people and may be worded anew.
-    package static func == (left: CertificateError, right: CertificateError) -> Bool {
-        left.code == right.code
-    }
-}
-
-extension CertificateError: CustomStringConvertible {
-    /// The reason, then OpenSSL's own words.
-    package var description: String {
-        guard let cause, !cause.queue.isEmpty else { return reason }
-        return cause.operation == reason ? cause.description : "\(reason): \(cause)"
+    /// An error of which OpenSSL is the cause, with everything that is in this thread's error queue.
+    ///
+    /// - Parameter operation: What was being done, as a phrase such as `decoding a certificate`.
+    static func draining(_ code: Code, _ operation: String) -> CertificateError {
+        CertificateError(code, operation, cause: .draining(operation))
     }
 }

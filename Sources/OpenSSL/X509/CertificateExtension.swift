@@ -1,22 +1,23 @@
 internal import COpenSSL
 
-/// One extension of a certificate or revocation list, as it is encoded.
+/// An extension of a certificate, a revocation list or an OCSP request, with its contents still encoded (RFC 5280,
+/// 4.2).
 package struct CertificateExtension: Sendable, Hashable {
-    /// The type as a dotted object identifier.
+    /// The type (`extnID`), as a dotted object identifier.
     package let oid: String
-    /// Whether who does not know the extension must refuse the certificate.
+    /// Whether a program that does not know the extension must refuse the certificate.
     package let isCritical: Bool
-    /// The contents of the extension's OCTET STRING: DER, by rights.
+    /// The contents of the OCTET STRING `extnValue`. They should be DER, but nothing has checked that.
     package let value: [UInt8]
 
-    /// An extension of any type; `value` goes into the certificate as it is, even where it is no DER.
+    /// Makes an extension of any type. `value` is written into the certificate as it is, even if it is not DER.
     package init(oid: String, isCritical: Bool = false, value: [UInt8]) {
         self.oid = oid
         self.isCritical = isCritical
         self.value = value
     }
 
-    /// Copies what a C extension holds; it stays its owner's.
+    /// Copies a C extension (`X509_EXTENSION`), which stays the caller's.
     init(reading pointer: OpaquePointer?) {
         oid = unsafe OpenSSLASN1.dotted(X509_EXTENSION_get_object(pointer))
         isCritical = unsafe X509_EXTENSION_get_critical(pointer) > 0

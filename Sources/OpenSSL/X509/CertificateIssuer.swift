@@ -1,25 +1,28 @@
 internal import COpenSSL
 
-/// A certificate with its private key, able to sign other certificates and revocation lists.
+/// A certificate with its private key, which signs other certificates, revocation lists and status responses.
 ///
-/// It does not ask whether the certificate allows that, for the sake of test material.
+/// An issuer signs even if its certificate does not allow that, because test material must be wrong sometimes.
 package struct CertificateIssuer: Sendable {
-    /// The issuer's certificate: its subject becomes the issuer of what is signed.
+    /// The issuer's own certificate. The subject in it becomes the issuer in what is signed.
     package let certificate: Certificate
-    /// The key that signs.
+    /// The key that signs, which should be the certificate's but need not.
     package let privateKey: PrivateKey
 
-    /// An issuer from a certificate and a key, which need not match.
+    /// Makes an issuer from a certificate and a key, which need not match.
     package init(certificate: Certificate, privateKey: PrivateKey) {
         self.certificate = certificate
         self.privateKey = privateKey
     }
 
-    /// An issuer with a self-signed certificate, such as a root.
+    /// Makes an issuer with a new, self-signed certificate, such as a root.
     ///
-    /// Without a `digest` the signature takes the one that goes with the key. A `seed` fixes the signature.
-    ///
-    /// - Throws: `unencodable`, `unsignable`.
+    /// - Parameters:
+    ///   - template: What the certificate holds.
+    ///   - privateKey: The key that is certified and that signs.
+    ///   - digest: The digest of the signature; nil for the one that goes with the key.
+    ///   - seed: The seed of a signature that comes out the same each time; nil for a random one.
+    /// - Throws: `unencodable` for a value in the template that cannot be written, `unsignable` if OpenSSL cannot sign.
     package init(
         selfSigned template: CertificateTemplate, privateKey: PrivateKey, digest: SignatureDigest? = nil,
         seed: Seed? = nil
@@ -30,12 +33,14 @@ package struct CertificateIssuer: Sendable {
         self.privateKey = privateKey
     }
 
-    /// A certificate of the template's contents for the public half of `subjectKey`.
+    /// Issues a certificate for the public half of `subjectKey`.
     ///
-    /// Without a `digest` the signature takes the one that goes with the issuer's key. A `seed` fixes the
-    /// signature, which with a curve is otherwise another one each time.
-    ///
-    /// - Throws: `unencodable`, `unsignable`.
+    /// - Parameters:
+    ///   - template: What the certificate holds.
+    ///   - subjectKey: The key pair whose public half is certified.
+    ///   - digest: The digest of the signature; nil for the one that goes with the issuer's key.
+    ///   - seed: The seed of a signature that comes out the same each time; nil for a random one, as ECDSA has it.
+    /// - Throws: `unencodable` for a value in the template that cannot be written, `unsignable` if OpenSSL cannot sign.
     package func issue(
         _ template: CertificateTemplate, to subjectKey: PrivateKey, digest: SignatureDigest? = nil,
         seed: Seed? = nil
@@ -46,11 +51,14 @@ package struct CertificateIssuer: Sendable {
         }
     }
 
-    /// A certificate of the template's contents for `subjectKey`.
+    /// Issues a certificate for a public key whose private half is elsewhere.
     ///
-    /// Without a `digest` the signature takes the one that goes with the issuer's key.
-    ///
-    /// - Throws: `unsupportedKey` for a public key that OpenSSL cannot load, `unencodable`, `unsignable`.
+    /// - Parameters:
+    ///   - template: What the certificate holds.
+    ///   - subjectKey: The key that is certified.
+    ///   - digest: The digest of the signature; nil for the one that goes with the issuer's key.
+    /// - Throws: `unsupportedKey` if OpenSSL cannot load the key, `unencodable` for a value in the template that cannot
+    ///   be written, `unsignable` if OpenSSL cannot sign.
     package func issue(
         _ template: CertificateTemplate, to subjectKey: PublicKey, digest: SignatureDigest? = nil
     ) throws(CertificateError) -> Certificate {
@@ -67,11 +75,12 @@ package struct CertificateIssuer: Sendable {
         return try result.get()
     }
 
+    /// Issues a certificate for a C key (`EVP_PKEY`), which stays the caller's; self-signed if `issuer` is nil.
     private static func issue(
         _ template: CertificateTemplate, to subjectKey: OpaquePointer, issuer: Certificate?,
         signingWith privateKey: PrivateKey, _ digest: SignatureDigest?, _ seed: Seed?
     ) throws(CertificateError) -> Certificate {
-        // The signature is made in the certificate's context, whatever the key's is.
+        // OpenSSL makes the signature in the library context of the certificate, not in that of the key.
         guard let context = try? LibraryContext.drawing(from: seed),
             let certificate = unsafe X509_new_ex(context.pointer, nil)
         else {
@@ -112,16 +121,16 @@ package struct CertificateIssuer: Sendable {
         return try Certificate(der: unsafe OpenSSLASN1.der(certificate) { unsafe i2d_X509($0, $1) })
     }
 
-    /// Writes the public half of a key on a curve that has a name, as point and name (RFC 5480, 2).
+    /// Writes the public half of a key on a named curve into the certificate, as point and name (RFC 5480, 2).
     ///
-    /// The same as `X509_set_pubkey` writes, which looks for an encoder among all that the providers have: that
-    /// takes seven times as long as making the key.
+    /// `X509_set_pubkey` would write these octets too. It first searches for an encoder among all that the providers
+    /// have, which takes seven times as long as generating the key.
     ///
-    /// - Returns: false where it is no such key, and nothing was written.
+    /// - Returns: false if the key is of another kind; nothing was written then.
     private static func setNamedCurvePoint(of key: OpaquePointer, in certificate: OpaquePointer) -> Bool {
         guard unsafe EVP_PKEY_get_base_id(key) == NID_X9_62_id_ecPublicKey else { return false }
         let curve = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 80) { text -> CInt in
-            // A key whose parameters are spelt out has a curve's name too, and is not written by it.
+            // A key with its parameters written out may have the name of a curve, too, but is not written by name.
             guard let start = text.baseAddress,
                 unsafe EVP_PKEY_get_utf8_string_param(
                     key, OSSL_PKEY_PARAM_EC_ENCODING, start, text.count, nil) == 1,
@@ -137,7 +146,7 @@ package struct CertificateIssuer: Sendable {
         var point: UnsafeMutablePointer<UInt8>?
         let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &point)
         guard count > 0,
-            // Takes the point over.
+            // X509_PUBKEY_set0_param takes over the point.
             unsafe X509_PUBKEY_set0_param(
                 X509_get_X509_PUBKEY(certificate), OBJ_nid2obj(NID_X9_62_id_ecPublicKey), V_ASN1_OBJECT,
                 UnsafeMutableRawPointer(OBJ_nid2obj(curve)), point, CInt(count)) == 1

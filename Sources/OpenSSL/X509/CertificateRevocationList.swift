@@ -171,6 +171,7 @@ extension CertificateIssuer {
         let digest = digest ?? .standard(for: privateKey.type)
         let signed = unsafe privateKey.withPointer { unsafe X509_CRL_sign(list, $0, digest?.pointer) }
         guard signed > 0 else { throw .draining(.unsignable, "signing a revocation list") }
-        return try CertificateRevocationList(der: unsafe OpenSSLASN1.der(list) { unsafe i2d_X509_CRL($0, $1) })
+        return try CertificateRevocationList(
+            der: unsafe OpenSSLASN1.der(list) { unsafe i2d_X509_CRL($0, $1) })
     }
 }

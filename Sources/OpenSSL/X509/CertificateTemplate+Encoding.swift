@@ -2,7 +2,12 @@ internal import KeySharing
 internal import COpenSSL
 
 extension CertificateTemplate {
-    /// The template's extensions in the order they go into the certificate.
+    /// Encodes the template's extensions, in the order in which they go into the certificate.
+    ///
+    /// - Parameters:
+    ///   - subjectIdentifier: The identifier of the subject's key, for ``KeyIdentifier/automatic``.
+    ///   - authorityIdentifier: The identifier of the issuer's key; nil for a self-signed certificate.
+    /// - Throws: `unencodable` for a value that cannot be written.
     func encodedExtensions(
         subjectIdentifier: [UInt8], authorityIdentifier: [UInt8]?
     ) throws(CertificateError) -> EncodedExtensions {
@@ -27,7 +32,7 @@ extension CertificateTemplate {
             defer { unsafe BASIC_CONSTRAINTS_free(constraints) }
             unsafe constraints.pointee.ca = basicConstraints.isCertificateAuthority ? 0xFF : 0
             if let length = basicConstraints.pathLength {
-                let octets = withUnsafeBytesOfBigEndian(UInt32(clamping: length))
+                let octets = bigEndianOctets(UInt32(clamping: length))
                 unsafe constraints.pointee.pathlen = try OpenSSLASN1.integer(octets)
             }
             unsafe try encoded.add(NID_basic_constraints, isCritical: true, constraints)
@@ -49,7 +54,7 @@ extension CertificateTemplate {
         }
     }
 
-    private func withUnsafeBytesOfBigEndian(_ value: UInt32) -> [UInt8] {
+    private func bigEndianOctets(_ value: UInt32) -> [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
@@ -100,6 +105,7 @@ extension CertificateTemplate {
             for url in revocationListURLs {
                 let names = unsafe try [GeneralName.uniformResourceIdentifier(url)].makePointer()
                 let name = unsafe DIST_POINT_NAME_new()
+                // 0 is the choice fullName of DistributionPointName.
                 unsafe name?.pointee.type = 0
                 unsafe name?.pointee.name.fullname = names
                 let point = unsafe DIST_POINT_new()
@@ -129,6 +135,7 @@ extension CertificateTemplate {
 }
 
 extension CertificateTemplate.KeyIdentifier {
+    /// The octets of the identifier; nil if the extension is left out.
     fileprivate func octets(automatic: [UInt8]?) -> [UInt8]? {
         switch self {
         case .automatic: automatic
@@ -139,7 +146,7 @@ extension CertificateTemplate.KeyIdentifier {
 }
 
 extension GeneralName {
-    /// Adds a subtree of this name to a C stack of `GENERAL_SUBTREE`, which owns it then.
+    /// Adds the subtree with this base to a C stack of `GENERAL_SUBTREE`, which owns the subtree then.
     fileprivate func push(onto subtrees: OpaquePointer?) throws(CertificateError) {
         let base = unsafe try makePointer()
         let subtree = unsafe GENERAL_SUBTREE_new()

@@ -1,38 +1,40 @@
 internal import Diagnostics
 internal import COpenSSL
 
-/// The name of a subject or an issuer (RFC 5280 4.1.2.4), with the exact bytes it came from.
+/// A distinguished name, the name of a subject or an issuer (RFC 5280, 4.1.2.4): its bytes and its attributes.
 ///
-/// Equality is equality of the DER, not RFC 5280's looser comparison.
+/// Two names are equal if their bytes are. RFC 5280, 7.1 compares more loosely, for example without regard to case.
 package struct DistinguishedName: Sendable {
-    /// One attribute of a name.
+    /// An attribute of a name, such as a common name or a country.
     package struct Attribute: Sendable, Hashable {
-        /// The type: a dotted object identifier when read; when building also a name such as `CN`.
+        /// The type: a dotted object identifier in a name that was read. A name can also be made with a type such as
+        /// `CN`.
         package let type: String
         /// The value as text.
         package let value: String
 
-        /// An attribute of `type` (dotted, or a name OpenSSL knows) with a text value.
+        /// Makes an attribute. `type` is a dotted object identifier, or one of OpenSSL's names for it.
         package init(_ type: String, _ value: String) {
             self.type = type
             self.value = value
         }
     }
 
-    /// The encoding.
+    /// The DER of the name; empty if OpenSSL cannot give it.
     package let der: [UInt8]
-    /// The relative names in the order of the encoding (country first, by custom), each a set of attributes.
+    /// The relative distinguished names in the order of the encoding, which by custom begins with the country. Each is
+    /// a set of attributes, nearly always of one.
     package let relativeNames: [[Attribute]]
 
-    /// A name from attributes, one to a relative name, in the order of the encoding.
+    /// Makes a name from attributes, given in the order of the encoding. Each becomes a relative distinguished name.
     ///
-    /// OpenSSL picks the string type that the attribute's definition asks for, otherwise UTF8String.
+    /// OpenSSL chooses the string type that the definition of the attribute asks for, and else UTF8String.
     ///
-    /// - Throws: `unencodable` for unknown types, and values whose length or alphabet is wrong for the type.
+    /// - Throws: `unencodable` for an unknown type, and for a value whose length or alphabet the type does not allow.
     package init(_ attributes: [Attribute]) throws(CertificateError) {
         let name = unsafe X509_NAME_new()
         defer { unsafe X509_NAME_free(name) }
-        // MBSTRING_UTF8, a macro that Swift does not import.
+        // This is MBSTRING_UTF8, a macro that Swift does not import.
         let utf8 = MBSTRING_FLAG
         for attribute in attributes {
             let value = Array(attribute.value.utf8)
@@ -45,9 +47,9 @@ package struct DistinguishedName: Sendable {
         unsafe self.init(reading: name)
     }
 
-    /// A name from its encoding.
+    /// Reads a name from its DER.
     ///
-    /// - Throws: `malformed`, `trailingBytes`.
+    /// - Throws: `malformed` if the bytes are no name, `trailingBytes` if something follows it.
     package init(der: [UInt8]) throws(CertificateError) {
         let name = unsafe try OpenSSLASN1.decode(der, as: "a name") {
             unsafe d2i_X509_NAME(nil, $0, $1)
@@ -58,7 +60,7 @@ package struct DistinguishedName: Sendable {
         unsafe self.init(reading: name)
     }
 
-    /// Copies what a C name holds; the name stays its owner's.
+    /// Copies a C name (`X509_NAME`), which stays the caller's.
     init(reading name: OpaquePointer?) {
         var encoding: UnsafePointer<UInt8>?
         var count = 0
@@ -86,7 +88,7 @@ package struct DistinguishedName: Sendable {
         self.relativeNames = relativeNames
     }
 
-    /// A C name for the length of the call.
+    /// Gives `body` a C name (`X509_NAME`), which is freed after the call.
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
@@ -99,13 +101,16 @@ package struct DistinguishedName: Sendable {
         return unsafe try body(name)
     }
 
-    /// Whether the name has no attribute, as the subject of a certificate with a critical SAN may.
+    /// Whether the name has no attribute. A subject may be empty if the alternative names are critical (RFC 5280,
+    /// 4.1.2.6).
     package var isEmpty: Bool { relativeNames.isEmpty }
 
-    /// The most specific common name, that is, the last one of the encoding.
+    /// The last common name in the encoding, which is the most specific one; nil if there is none.
     package var commonName: String? { values(of: "2.5.4.3").last }
 
-    /// The values of every attribute of a type, given dotted, in the order of the encoding.
+    /// The values of all attributes of a type, in the order of the encoding.
+    ///
+    /// - Parameter type: A dotted object identifier.
     package func values(of type: String) -> [String] {
         relativeNames.joined().filter { $0.type == type }.map(\.value)
     }
@@ -120,9 +125,10 @@ extension DistinguishedName: Hashable {
 }
 
 extension DistinguishedName: CustomStringConvertible {
-    /// The name as RFC 4514 writes it, most specific part first, and as UTF-8: `CN=A.B.1,OU=PKI,C=US`.
+    /// The name as RFC 4514 writes it, with the most specific attribute first: `CN=A.B.1,OU=PKI,C=US`.
     ///
-    /// Types outside the RFC's table keep OpenSSL's short name where it has one.
+    /// A type that is not in the table of RFC 4514, 3 is shown by OpenSSL's short name, or as a dotted object
+    /// identifier.
     package var description: String {
         relativeNames.reversed()
             .map { attributes in
@@ -156,6 +162,7 @@ extension DistinguishedName: CustomStringConvertible {
         return unsafe String(cString: name)
     }
 
+    /// A value with the escapes of RFC 4514, 2.4, and with characters escaped that could steer a terminal.
     private static func escaped(_ value: String) -> String {
         var text = ""
         let scalars = value.unicodeScalars
@@ -168,7 +175,7 @@ extension DistinguishedName: CustomStringConvertible {
             default: break
             }
             if scalar.steersTerminal {
-                // A backslash and two hexadecimal digits for each octet of UTF-8 (RFC 4514, 2.4).
+                // RFC 4514, 2.4: a backslash and two hexadecimal digits for each octet of UTF-8.
                 text += String(scalar).utf8.map { "\\" + [$0].upperHex }.joined()
             } else {
                 text.unicodeScalars.append(scalar)

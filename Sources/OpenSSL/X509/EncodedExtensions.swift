@@ -1,14 +1,18 @@
 internal import COpenSSL
 
-/// C extensions (`X509_EXTENSION`), owned: freed with the last reference.
+/// A list of C extensions (`X509_EXTENSION`), which are freed with it.
 @safe final class EncodedExtensions {
+    /// The C extensions in the order in which they were added. They belong to this object.
     private(set) var pointers: [OpaquePointer] = unsafe []
 
     deinit {
         unsafe pointers.forEach { unsafe X509_EXTENSION_free($0) }
     }
 
-    /// Encodes an OpenSSL structure of the extension `identifier`; the structure stays the caller's.
+    /// Encodes an extension from OpenSSL's structure for it, which stays the caller's.
+    ///
+    /// - Parameter identifier: OpenSSL's number for the extension's type, such as `NID_key_usage`.
+    /// - Throws: `unencodable` if the structure is nil or cannot be written.
     func add(_ identifier: CInt, isCritical: Bool, _ structure: UnsafeMutableRawPointer?)
         throws(CertificateError)
     {
@@ -21,7 +25,9 @@ internal import COpenSSL
         unsafe pointers.append(pointer)
     }
 
-    /// Takes an extension as it is encoded.
+    /// Adds an extension whose contents are encoded already.
+    ///
+    /// - Throws: `unencodable` if the type is no object identifier.
     func add(_ encoded: CertificateExtension) throws(CertificateError) {
         let object = unsafe try OpenSSLASN1.object(encoded.oid)
         defer { unsafe ASN1_OBJECT_free(object) }
@@ -35,14 +41,18 @@ internal import COpenSSL
         unsafe pointers.append(pointer)
     }
 
-    /// Adds a subject key identifier.
+    /// Adds a subject key identifier (RFC 5280, 4.2.1.2).
+    ///
+    /// - Throws: `unencodable` if OpenSSL has no memory for it.
     func addSubjectKeyIdentifier(_ octets: [UInt8]) throws(CertificateError) {
         let identifier = unsafe try OpenSSLASN1.string(V_ASN1_OCTET_STRING, octets)
         defer { unsafe ASN1_OCTET_STRING_free(identifier) }
         unsafe try add(NID_subject_key_identifier, isCritical: false, identifier)
     }
 
-    /// Adds an authority key identifier that holds only the key identifier.
+    /// Adds an authority key identifier that holds the key identifier alone (RFC 5280, 4.2.1.1).
+    ///
+    /// - Throws: `unencodable` if OpenSSL has no memory for it.
     func addAuthorityKeyIdentifier(_ octets: [UInt8]) throws(CertificateError) {
         guard let identifier = unsafe AUTHORITY_KEYID_new() else {
             throw .draining(.unencodable, "writing the authority key identifier")

@@ -2,55 +2,57 @@ internal import Diagnostics
 internal import COpenSSL
 internal import Foundation
 
-/// One name of a subject alternative name extension (RFC 5280 4.2.1.6).
+/// A GeneralName, as a subject alternative name or a name constraint holds it (RFC 5280, 4.2.1.6).
 package enum GeneralName: Sendable, Hashable {
     /// An e-mail address.
     case rfc822Name(String)
     /// A host name.
     case dNSName(String)
-    /// A URI, such as a PIV card's `urn:uuid:`.
+    /// A URI, such as the `urn:uuid:` of a PIV card.
     case uniformResourceIdentifier(String)
     /// A distinguished name.
     case directoryName(DistinguishedName)
-    /// An address of 4 or 16 octets; in a name constraint twice as many, the mask behind the address.
+    /// An IP address of 4 or 16 octets; in a name constraint it is followed by a mask of that length.
     case iPAddress([UInt8])
-    /// A dotted object identifier.
+    /// An object identifier, in dotted notation.
     case registeredID(String)
-    /// A name of another kind; `type` is a dotted object identifier.
+    /// A name of a kind that is not in the standard, by the dotted object identifier `type`.
     case otherName(type: String, value: OtherNameValue)
-    /// An X.400 address or EDI party name, kept as it is encoded.
+    /// An X.400 address or an EDI party name, in DER.
     case other(der: [UInt8])
 
-    /// The type of a user principal name, whose value is a UTF8String.
+    /// The otherName type of a user principal name, whose value is a UTF8String (Microsoft's
+    /// `szOID_NT_PRINCIPAL_NAME`).
     package static let userPrincipalNameType = "1.3.6.1.4.1.311.20.2.3"
-    /// The type of a FASC-N, whose value is an OCTET STRING.
+    /// The otherName type of a FASC-N, whose value is an OCTET STRING (FIPS 201-3, `pivFASC-N`).
     package static let fascnType = "2.16.840.1.101.3.6.6"
 
-    /// A user principal name such as `5557779001@mil`.
+    /// The name with a user principal name such as `5557779001@mil`.
     package static func userPrincipalName(_ name: String) -> GeneralName {
         .otherName(type: userPrincipalNameType, value: .utf8String(name))
     }
 
-    /// The number of a PIV card.
+    /// The name with the FASC-N of a PIV card.
     package static func fascn(_ number: FASCN) -> GeneralName {
         .otherName(type: fascnType, value: .octetString(number.octets))
     }
 }
 
-/// The value of an otherName, by the ASN.1 type it has.
+/// The value of an otherName, by its ASN.1 type.
 package enum OtherNameValue: Sendable, Hashable {
     /// A UTF8String.
     case utf8String(String)
     /// An OCTET STRING.
     case octetString([UInt8])
-    /// Anything else, as it is encoded.
+    /// A value of any other type, in DER.
     case other(der: [UInt8])
 }
 
 extension GeneralName: CustomStringConvertible {
-    /// The kind, a colon, and the name made readable: `UPN:5557779001@mil`, `FASC-N:9700-1618-…`.
+    /// The kind and the name for people: `UPN:5557779001@mil`, `FASC-N:9700-1618-…`.
     ///
-    /// Control characters are escaped. A FASC-N that is damaged shows its octets and says so.
+    /// Characters that could steer a terminal are escaped. A FASC-N that cannot be decoded is shown by its octets and
+    /// called damaged.
     package var description: String {
         switch self {
         case .rfc822Name(let name): "email:" + name.visible
@@ -69,6 +71,7 @@ extension GeneralName: CustomStringConvertible {
         }
     }
 
+    /// An IP address as people write it (inet_ntop(3)); `#` and hexadecimal digits if the length fits neither version.
     private static func address(_ octets: [UInt8]) -> String {
         guard octets.count == 4 || octets.count == 16 else { return "#" + octets.upperHex }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -81,7 +84,7 @@ extension GeneralName: CustomStringConvertible {
 }
 
 extension GeneralName {
-    /// Copies what a C name holds; the name stays its owner's.
+    /// Copies a C name (`GENERAL_NAME`), which stays the caller's.
     init(reading name: UnsafeMutablePointer<GENERAL_NAME>) {
         var kind: CInt = -1
         let value = unsafe GENERAL_NAME_get0_value(name, &kind)
@@ -115,10 +118,10 @@ extension GeneralName {
         return unsafe .otherName(type: OpenSSLASN1.dotted(type), value: content)
     }
 
-    /// A C name with the same contents, owned by the caller.
+    /// Makes a C name (`GENERAL_NAME`), which the caller frees.
     ///
-    /// - Throws: `unencodable` for text that is not ASCII where ASCII is asked for, object identifiers that
-    ///   are none, and DER that does not decode.
+    /// - Throws: `unencodable` for an e-mail address, host name or URI that is not ASCII, and for text that is no
+    ///   object identifier; `malformed` or `trailingBytes` for DER that cannot be decoded.
     func makePointer() throws(CertificateError) -> UnsafeMutablePointer<GENERAL_NAME> {
         if case .other(let der) = self {
             return unsafe try OpenSSLASN1.decode(der, as: "a general name") {
@@ -137,6 +140,7 @@ extension GeneralName {
         return unsafe name
     }
 
+    /// Writes this name into `name`, which is empty and stays the caller's.
     private func fill(_ name: UnsafeMutablePointer<GENERAL_NAME>) throws(CertificateError) {
         switch self {
         case .rfc822Name(let text): unsafe GENERAL_NAME_set0_value(name, GEN_EMAIL, try Self.ascii(text))
@@ -166,6 +170,7 @@ extension GeneralName {
         }
     }
 
+    /// An IA5String with `text`, which the caller frees.
     private static func ascii(_ text: String) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw CertificateError(.unencodable, "'\(text.visible)' is not ASCII")
@@ -175,6 +180,7 @@ extension GeneralName {
 }
 
 extension OtherNameValue {
+    /// Makes a C value (`ASN1_TYPE`), which the caller frees.
     fileprivate func makePointer() throws(CertificateError) -> UnsafeMutablePointer<ASN1_TYPE> {
         if case .other(let der) = self {
             return unsafe try OpenSSLASN1.decode(der, as: "an otherName's value") {
@@ -203,7 +209,9 @@ extension OtherNameValue {
 }
 
 extension [GeneralName] {
-    /// A C `GENERAL_NAMES`, owned by the caller.
+    /// Makes C names (`GENERAL_NAMES`), which the caller frees.
+    ///
+    /// - Throws: `unencodable`, `malformed` or `trailingBytes` for a name that cannot be written.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         guard let names = unsafe GENERAL_NAMES_new() else { throw .draining(.unencodable, "writing names") }
         do throws(CertificateError) {

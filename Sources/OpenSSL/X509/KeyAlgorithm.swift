@@ -1,28 +1,28 @@
 internal import COpenSSL
 
-/// A kind of key that can be made.
+/// A kind of key that this module can generate.
 package enum KeyAlgorithm: Sendable, Hashable {
-    /// RSA with a modulus of so many bits and the public exponent 65537.
+    /// RSA with a modulus of `bits` bits and the public exponent 65537.
     case rsa(bits: Int)
-    /// Elliptic curve on P-256.
+    /// Elliptic curve, on P-256 (FIPS 186-4, D.1.2.3).
     case p256
-    /// Elliptic curve on P-384.
+    /// Elliptic curve, on P-384 (FIPS 186-4, D.1.2.4).
     case p384
 }
 
 extension KeyAlgorithm: RawRepresentable, CaseIterable {
-    /// What commands offer: `rsa2048`, `rsa3072`, `rsa4096`, `p256`, `p384`.
+    /// The algorithms that a user can choose from. RSA of other sizes can be made by tests only.
     package static let allCases: [KeyAlgorithm] = [
         .rsa(bits: 2048), .rsa(bits: 3072), .rsa(bits: 4096), .p256, .p384,
     ]
 
-    /// The algorithm of a name that commands offer; nil for any other, other sizes of RSA included.
+    /// Finds the algorithm called `rawValue` among ``allCases``; nil if there is none.
     package init?(rawValue: String) {
         guard let match = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = match
     }
 
-    /// The name commands offer it under.
+    /// The algorithm's name, such as `rsa2048` or `p256`; users type it.
     package var rawValue: String {
         switch self {
         case .rsa(let bits): "rsa\(bits)"
@@ -31,7 +31,9 @@ extension KeyAlgorithm: RawRepresentable, CaseIterable {
         }
     }
 
-    /// Tells a key-making context (`EVP_PKEY_CTX`) the size or the curve.
+    /// Sets the size or the curve in a context for generating a key (`EVP_PKEY_CTX`).
+    ///
+    /// - Returns: false if OpenSSL refuses it.
     func configure(_ context: OpaquePointer?) -> Bool {
         switch self {
         case .rsa(let bits):

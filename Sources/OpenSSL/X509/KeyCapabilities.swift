@@ -1,29 +1,32 @@
 package import KeySharing
-/// What a key can do, as a keychain shows it: seven flags that follow from the kind of key, from the half
-/// of the pair it is, and from the certificate's key usage.
+
+/// What one half of a key pair can do, as a keychain shows it.
+///
+/// The seven flags are Apple's `kSecAttrCanEncrypt`, `kSecAttrCanDecrypt` and so on. They follow from the kind of key,
+/// from the half, and from the certificate's key usage.
 package struct KeyCapabilities: Sendable, Hashable {
-    /// Which half of the pair is described.
+    /// A half of a key pair.
     package enum Half: Sendable, Hashable { case `private`, `public` }
 
-    /// Encrypting data: the public half of a key for encryption.
+    /// Whether the key encrypts data: the public half of an RSA key for enciphering.
     package let canEncrypt: Bool
-    /// Decrypting data: the private half of it.
+    /// Whether the key decrypts data: the private half of an RSA key for enciphering.
     package let canDecrypt: Bool
-    /// Signing: the private half of a key for signatures.
+    /// Whether the key signs: the private half of a key for signatures.
     package let canSign: Bool
-    /// Verifying: the public half of it.
+    /// Whether the key verifies signatures: the public half of a key for signatures.
     package let canVerify: Bool
-    /// Agreeing on a shared secret: the private half of a key for key agreement.
+    /// Whether the key derives a shared secret: the private half of a key for key agreement.
     package let canDerive: Bool
-    /// Encrypting keys.
+    /// Whether the key encrypts other keys: the public half of an RSA key with keyEncipherment.
     package let canWrap: Bool
-    /// Decrypting keys.
+    /// Whether the key decrypts other keys: the private half of an RSA key with keyEncipherment.
     package let canUnwrap: Bool
 
-    /// The flags for one half of a key of `type`.
+    /// Finds the flags for `half` of a key of the kind `type`.
     ///
-    /// Without a key usage extension nothing is restricted (RFC 5280 4.2.1.3), and the kind of key alone
-    /// decides. A key of an unknown kind can do nothing.
+    /// - Parameter usage: The certificate's key usage. Without one the key is not restricted (RFC 5280, 4.2.1.3), and
+    ///   its kind alone decides. A key of an unknown kind can do nothing.
     package init(_ half: Half, type: KeyType, usage: KeyUsage?) {
         func allows(_ bits: KeyUsage) -> Bool { usage.map { !$0.isDisjoint(with: bits) } ?? true }
         let signs = type.signs && allows([.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign])

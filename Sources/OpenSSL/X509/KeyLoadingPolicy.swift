@@ -2,23 +2,29 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// Which keys are not loaded, because it is their author who says how much OpenSSL computes when it does.
+/// The rule that says which keys are not loaded, so that a file cannot keep a processor busy for long.
 ///
-/// * The public half of a DSA or Diffie-Hellman key is g^x mod p, and nothing bounds the numbers: a key of 8 KB
-///   holds a core for seconds, one of 16 KB for a minute.
-/// * A compressed point on a curve that is spelt out takes a square root modulo a number of the author's, a
-///   second where that is one above a multiple of a high power of two.
+/// When OpenSSL loads a key, it may have to compute with numbers that the author of the file chose:
 ///
-/// RSA keys are read and not computed with, and named curves are known.
+/// * For a DSA or Diffie-Hellman key it computes the public half, g^x mod p. It limits none of these numbers: a key of
+///   8 KB takes seconds, one of 16 KB a minute.
+/// * For a compressed point on a curve whose parameters are written out it computes a square root modulo p. That takes
+///   a second if p - 1 is a multiple of a high power of two.
+///
+/// RSA keys are cheap because nothing is computed, and curves that have a name are cheap because their numbers are
+/// known.
 enum KeyLoadingPolicy {
-    /// The octets of DSA's p and g: 3,072 bits (FIPS 186-4, 4.2).
+    /// The greatest length in octets of DSA's p and g, which is 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
-    /// The octets of a DSA private number with its header: 256 bits (FIPS 186-4, 4.2).
+    /// The greatest length in octets of DSA's private number, which is 256 bits (FIPS 186-4, 4.2), with room for the
+    /// header of its INTEGER.
     private static let exponentOctets = 32 + 6
 
-    /// Why a private key is not loaded; nil where loading it is cheap.
+    /// The reason for which a private key is not loaded.
     ///
-    /// - Returns: `costlyKey`, or `malformedKey` where the structure does not tell.
+    /// - Parameter info: A `PKCS8_PRIV_KEY_INFO` (RFC 5958, 2), which stays the caller's.
+    /// - Returns: `costlyKey`; `malformedKey` if an elliptic-curve key has no readable structure; nil if loading the
+    ///   key is cheap.
     static func refusal(for info: OpaquePointer) -> CertificateError? {
         var object: OpaquePointer?
         var octets: UnsafePointer<UInt8>?
@@ -47,6 +53,10 @@ enum KeyLoadingPolicy {
     }
 
     /// Whether loading a public key is cheap.
+    ///
+    /// - Parameters:
+    ///   - algorithm: The key's `AlgorithmIdentifier`, which stays the caller's.
+    ///   - octets: The contents of the key's BIT STRING.
     static func isCheap(_ algorithm: UnsafePointer<X509_ALGOR>?, _ octets: ArraySlice<UInt8>) -> Bool {
         var object: OpaquePointer?
         unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
@@ -56,7 +66,7 @@ enum KeyLoadingPolicy {
         return !isCompressed(octets) && !hasCompressedPoint(curve)
     }
 
-    /// The parameters of an algorithm where they are a SEQUENCE, encoded.
+    /// The encoded parameters of an algorithm if they are a SEQUENCE, which a name of a curve is not; else nil.
     private static func parameters(of algorithm: UnsafePointer<X509_ALGOR>?) -> [UInt8]? {
         var type: CInt = 0
         var value: UnsafeRawPointer?
@@ -65,13 +75,14 @@ enum KeyLoadingPolicy {
         return unsafe OpenSSLASN1.octets(value.assumingMemoryBound(to: ASN1_STRING.self))
     }
 
-    /// Whether no number of DSA's parameters (RFC 3279, 2.3.2) is too large.
+    /// Whether every number of DSA's parameters (RFC 3279, 2.3.2) is within ``modulusOctets``. The header of an INTEGER
+    /// of this length, and the zero that may precede its first bit, are five octets.
     private static func isBounded(_ parameters: [UInt8]) -> Bool {
         guard let fields = try? BER.parse(parameters).children(at: "") else { return false }
         return IteratorSequence(fields).allSatisfy { $0.encodedBytes.count <= modulusOctets + 5 }
     }
 
-    /// Whether the generator of ECParameters (RFC 3279, 2.3.5) is compressed, or is not to be found.
+    /// Whether the generator in ECParameters (RFC 3279, 2.3.5) is compressed; also true if it cannot be found.
     private static func hasCompressedPoint(_ parameters: [UInt8]) -> Bool {
         guard let fields = try? BER.parse(parameters).children(at: ""),
             let base = IteratorSequence(fields).first(where: { $0.identifier == .octetString }),
@@ -80,40 +91,43 @@ enum KeyLoadingPolicy {
         return isCompressed(point)
     }
 
+    /// Whether the encoding of a point is the compressed one, which begins with 2 or 3 (SEC 1, 2.3.3).
     static func isCompressed(_ point: ArraySlice<UInt8>) -> Bool {
         point.first == 2 || point.first == 3
     }
 
-    private static func costly(_ object: OpaquePointer?, _ words: String) -> CertificateError {
+    private static func costly(_ object: OpaquePointer?, _ why: String) -> CertificateError {
         let oid = unsafe OpenSSLASN1.dotted(object)
         return CertificateError(
-            .costlyKey(oid: oid), "a private key (\(ObjectIdentifierName.name(of: oid))) \(words)")
+            .costlyKey(oid: oid), "a private key (\(ObjectIdentifierName.name(of: oid))) \(why)")
     }
 }
 
-/// What of an ECPrivateKey (RFC 5915, 3) is no secret.
+/// The parts of an ECPrivateKey (RFC 5915, 3) that are not secret.
 private struct ECPrivateKeyOutline {
-    /// The encoded parameters where they are spelt out.
+    /// The encoded parameters if they are written out in the key; nil if they are missing or a name.
     let parameters: [UInt8]?
+    /// Whether the key holds a public point that is compressed.
     let hasCompressedPoint: Bool
 
-    /// nil where the octets are none.
+    /// Reads the parts; nil if the octets are no ECPrivateKey.
     init?(_ octets: [UInt8]) {
         guard let root = try? BER.parse(octets), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, fields.next()?.identifier == .octetString
         else { return nil }
-        var spelt: [UInt8]?
+        var explicit: [UInt8]?
         var isCompressed = false
         while let field = fields.next() {
             if let curve = try? field.explicit(0, at: ""), curve.identifier == .sequence {
-                spelt = Array(curve.encodedBytes)
+                explicit = Array(curve.encodedBytes)
             } else if let point = try? field.explicit(1, at: "") {
-                // The first octet of a BIT STRING counts its unused bits; one in pieces is nobody's.
+                // The first octet of a BIT STRING counts its unused bits. A constructed one (BER) is refused: no
+                // program writes it here.
                 guard case .primitive(let bits) = point.content else { return nil }
                 isCompressed = KeyLoadingPolicy.isCompressed(bits.dropFirst())
             }
         }
-        parameters = spelt
+        parameters = explicit
         hasCompressedPoint = isCompressed
     }
 }

@@ -1,26 +1,26 @@
 internal import COpenSSL
 
-/// The kind of a key.
+/// The kind of a public or private key, by its algorithm and, for elliptic curves, its curve.
 package enum KeyType: Sendable, Hashable {
-    /// RSA (PKCS #1).
+    /// RSA (RFC 8017).
     case rsa
-    /// Elliptic curve, by NIST's name of the curve (`P-256`), OpenSSL's where NIST has none, or its dotted
-    /// object identifier; `explicit` where the key spells its parameters out.
+    /// An elliptic curve (RFC 5480). `curve` is NIST's name (`P-256`), else OpenSSL's (`brainpoolP256r1`), else a
+    /// dotted object identifier; it is `explicit` if the key has the curve's parameters written out in place of a name.
     case ec(curve: String)
-    /// EdDSA on Curve25519.
+    /// EdDSA on Curve25519 (RFC 8410).
     case ed25519
-    /// EdDSA on Curve448.
+    /// EdDSA on Curve448 (RFC 8410).
     case ed448
-    /// Key agreement on Curve25519.
+    /// Key agreement on Curve25519 (RFC 8410).
     case x25519
-    /// Key agreement on Curve448.
+    /// Key agreement on Curve448 (RFC 8410).
     case x448
-    /// DSA.
+    /// DSA (FIPS 186-4).
     case dsa
-    /// Anything else: the dotted object identifier of its algorithm.
+    /// Any other algorithm, by its dotted object identifier.
     case other(String)
 
-    /// What people call it: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`; a dotted identifier where nothing is known.
+    /// The name to show to people: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`, or a dotted object identifier.
     package var name: String {
         switch self {
         case .rsa: "RSA"
@@ -34,8 +34,10 @@ package enum KeyType: Sendable, Hashable {
         }
     }
 
-    /// Whether keys of the two kinds can be the same key: a curve may be named or spelt out, and what is not known
-    /// may be anything.
+    /// Whether a key of this kind and a key of the kind `other` may be equal.
+    ///
+    /// One curve can be given by name in one key and by its parameters in the other, and a key of an unknown kind may
+    /// be anything.
     func isLike(_ other: KeyType) -> Bool {
         switch (self, other) {
         case (.ec, .ec), (.other, _), (_, .other): true
@@ -43,7 +45,7 @@ package enum KeyType: Sendable, Hashable {
         }
     }
 
-    /// The kind that an algorithm identifier names; it stays its owner's.
+    /// Finds the kind that an `AlgorithmIdentifier` names, which stays the caller's.
     init(reading algorithm: UnsafePointer<X509_ALGOR>?) {
         var object: OpaquePointer?
         var parametersType: CInt = 0

@@ -1,21 +1,21 @@
 internal import COpenSSL
 internal import Foundation
 
-/// Reading OpenSSL's ASN.1 objects into Swift values, and making them from Swift values.
+/// Conversions between OpenSSL's ASN.1 objects (`ASN1_STRING`, `ASN1_TIME`, …) and Swift values.
 ///
-/// Pointers given to the reading functions stay their owner's. What the making functions return belongs to
-/// the caller.
+/// A function that reads an object leaves it to its owner. An object that a function returns belongs to the caller, who
+/// frees it with the C function of its type.
 enum OpenSSLASN1 {
-    /// The contents octets of a string, integer or bit string.
+    /// The contents octets of a string, an integer or a bit string; empty for nil. An integer's are its magnitude.
     static func octets(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
         guard let string = unsafe string, let data = unsafe ASN1_STRING_get0_data(string) else { return [] }
         let count = unsafe Int(ASN1_STRING_length(string))
         return unsafe Array(UnsafeBufferPointer(start: data, count: max(0, count)))
     }
 
-    /// The text of a character string; other types show as `#` and their octets in hexadecimal.
+    /// The text of a character string; for any other type `#` and the octets in hexadecimal.
     ///
-    /// Bytes that are not the text they claim to be are replaced, never refused.
+    /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown.
     static func text(_ string: UnsafePointer<ASN1_STRING>?) -> String {
         guard let string = unsafe string else { return "" }
         switch unsafe ASN1_STRING_type(string) {
@@ -39,7 +39,7 @@ enum OpenSSLASN1 {
         return unsafe "#" + octets(string).upperHex
     }
 
-    /// A time as UTC, or nil where it is none that RFC 5280 or X.690 allow.
+    /// The date of a UTCTime or GeneralizedTime; nil if OpenSSL cannot read it (ASN1_TIME_to_tm(3)).
     static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
         var fields = unsafe tm()
         guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &fields) == 1 else {
@@ -49,9 +49,9 @@ enum OpenSSLASN1 {
         return unsafe Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
     }
 
-    /// A UTCTime or, outside of 1950 to 2049, a GeneralizedTime (RFC 5280 4.1.2.5); parts of a second go.
+    /// A UTCTime for the years 1950 to 2049, and a GeneralizedTime otherwise (RFC 5280, 4.1.2.5), in whole seconds.
     ///
-    /// - Throws: `unencodable` for years that four digits cannot write.
+    /// - Throws: `unencodable` for a year before 0 or after 9999.
     static func time(_ date: Date) throws(CertificateError) -> UnsafeMutablePointer<ASN1_TIME> {
         guard let seconds = Int(exactly: date.timeIntervalSince1970.rounded(.down)),
             writableSeconds.contains(seconds),
@@ -60,13 +60,13 @@ enum OpenSSLASN1 {
         return unsafe time
     }
 
-    /// The years 0 to 9999 in seconds since 1970; OpenSSL would write more digits than four.
+    /// The years 0 to 9999 in seconds since 1970. OpenSSL would write later years with five digits, which is no DER.
     private static let writableSeconds = -62_167_219_200...253_402_300_799
 
-    /// An object identifier in dotted notation; `#` and its octets where that would be absurdly long.
+    /// The dotted notation of an object identifier; `#` and its octets if that has more than 511 characters.
     static func dotted(_ object: OpaquePointer?) -> String {
         guard let object = unsafe object else { return "" }
-        // X.660 knows no limit; nothing in use comes near this one.
+        // Rec. ITU-T X.660 sets no limit, but no identifier in use comes near this one.
         let capacity = 512
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer -> String in
             let count = unsafe OBJ_obj2txt(buffer.baseAddress, CInt(capacity), object, 1)
@@ -79,9 +79,11 @@ enum OpenSSLASN1 {
         }
     }
 
-    /// An object from dotted notation or from one of the names OpenSSL knows it by.
+    /// An object identifier from its dotted notation, or from one of OpenSSL's names for it.
+    ///
+    /// - Throws: `unencodable` for any other text.
     static func object(_ text: String) throws(CertificateError) -> OpaquePointer {
-        // The empty text would be an object without octets, which nobody can decode again.
+        // OpenSSL takes the empty text for an object without octets, which cannot be decoded again.
         guard !text.isEmpty, let object = unsafe OBJ_txt2obj(text, 0) else {
             throw .draining(.unencodable, "writing the object identifier '\(text)'")
         }
@@ -89,6 +91,8 @@ enum OpenSSLASN1 {
     }
 
     /// An integer from a big-endian magnitude and a sign; an empty magnitude is zero.
+    ///
+    /// - Throws: `unencodable` if OpenSSL has no memory for it.
     static func integer(
         _ magnitude: [UInt8], isNegative: Bool = false
     ) throws(CertificateError) -> UnsafeMutablePointer<ASN1_INTEGER> {
@@ -101,7 +105,10 @@ enum OpenSSLASN1 {
         return unsafe integer
     }
 
-    /// A string of the given universal type holding `octets`.
+    /// A string with the contents `octets`, which are not checked against the type.
+    ///
+    /// - Parameter type: The number of a universal type, such as `V_ASN1_OCTET_STRING`.
+    /// - Throws: `unencodable` if OpenSSL has no memory for it.
     static func string(
         _ type: CInt, _ octets: some Collection<UInt8>
     ) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
@@ -112,7 +119,9 @@ enum OpenSSLASN1 {
         return unsafe string
     }
 
-    /// The DER of an OpenSSL object through its `i2d` function; empty where that fails.
+    /// The DER of an OpenSSL object; empty if it cannot be written.
+    ///
+    /// - Parameter encode: The `i2d` function of the object's type.
     static func der<Object>(
         _ object: Object, _ encode: (Object, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
     ) -> [UInt8] {
@@ -127,25 +136,28 @@ enum OpenSSLASN1 {
         }
     }
 
-    /// Runs a `d2i` function over all of `der`.
+    /// Decodes one object that must take up all of `der`.
     ///
-    /// - Throws: `malformed` with the whole queue where it fails, `trailingBytes` where it leaves something;
-    ///   `free` then gets the object.
+    /// - Parameters:
+    ///   - kind: What is decoded, with its article, for the error.
+    ///   - decode: The `d2i` function of the object's type.
+    ///   - free: The C function that frees the object if something follows it.
+    /// - Throws: `malformed` with OpenSSL's reasons if `der` cannot be decoded, `trailingBytes` if something follows.
     static func decode<Object>(
         _ der: [UInt8], as kind: String,
         _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> Object?,
         free: (Object) -> Void
     ) throws(CertificateError) -> Object {
-        let (object, left) = unsafe der.withUnsafeBufferPointer { bytes -> (Object?, Int) in
+        let (object, rest) = unsafe der.withUnsafeBufferPointer { bytes -> (Object?, Int) in
             guard let start = bytes.baseAddress else { return (nil, 0) }
             var cursor: UnsafePointer<UInt8>? = unsafe start
             let object = unsafe decode(&cursor, bytes.count)
             return unsafe (object, bytes.count - (cursor.map { unsafe $0 - start } ?? 0))
         }
         guard let object else { throw .draining(.malformed, "decoding \(kind)") }
-        guard left == 0 else {
+        guard rest == 0 else {
             free(object)
-            throw CertificateError(.trailingBytes, "\(left) bytes follow \(kind)")
+            throw CertificateError(.trailingBytes, "\(rest) bytes follow \(kind)")
         }
         return object
     }
@@ -159,7 +171,7 @@ enum OpenSSLASN1 {
         unsafe ASN1_item_d2i_ex(nil, input, count, item, LibraryContext.withoutProviders.pointer, nil)
     }
 
-    /// The elements of an OpenSSL stack.
+    /// The elements of an OpenSSL stack (`STACK_OF`), which still owns them; none for nil.
     static func elements(_ stack: OpaquePointer?) -> [UnsafeMutableRawPointer] {
         guard let stack = unsafe stack else { return unsafe [] }
         return unsafe (0..<OPENSSL_sk_num(stack)).compactMap { unsafe OPENSSL_sk_value(stack, $0) }

@@ -1,20 +1,20 @@
 internal import COpenSSL
 
-/// PEM (RFC 7468): DER as text between two lines that name it.
+/// PEM (RFC 7468): DER in base64, between two lines that name what it is.
 package enum PEM {
-    /// One block of a text.
+    /// One block: what stands between a BEGIN line and its END line.
     package struct Block: Sendable, Hashable {
-        /// What the block calls itself, such as `CERTIFICATE`.
+        /// The label in the BEGIN line, such as `CERTIFICATE`.
         package let label: String
-        /// What it holds.
+        /// The decoded contents, which are DER unless the author of the text was wrong.
         package let der: [UInt8]
     }
 
-    /// The blocks of a text whose label is one of `labels`, in order; text round them is skipped.
+    /// The blocks of a text that have one of the given labels, in their order. Text around blocks is skipped.
     ///
-    /// The contents of other blocks, private keys perhaps, are wiped and not returned.
+    /// Other blocks, which may hold private keys, are decoded too, but their contents are wiped at once.
     ///
-    /// - Throws: `malformed` where a block of any label is damaged.
+    /// - Throws: `malformed` if a block is damaged, whatever its label.
     package static func blocks(_ text: [UInt8], labelled labels: Set<String>) throws(CertificateError)
         -> [Block]
     {
@@ -30,7 +30,7 @@ package enum PEM {
         }
     }
 
-    /// `der` as text, ending in a line feed.
+    /// One block with the given label and contents, which ends in a line feed.
     package static func text(_ label: String, _ der: [UInt8]) -> String {
         let output = unsafe BIO_new(BIO_s_mem())
         defer { unsafe BIO_free(output) }
@@ -41,6 +41,10 @@ package enum PEM {
             decoding: UnsafeRawBufferPointer(start: start, count: max(0, count)), as: UTF8.self)
     }
 
+    /// Reads up to the end of the next block.
+    ///
+    /// - Returns: nil at the end of the text; a tuple without a block if the block has another label.
+    /// - Throws: `malformed` if the block is damaged.
     private static func next(
         _ input: OpaquePointer?, _ labels: Set<String>
     ) throws(CertificateError) -> (wanted: Block?, Void)? {
@@ -48,10 +52,11 @@ package enum PEM {
         var header: UnsafeMutablePointer<CChar>?
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
-        // What somebody else left on this thread's queue must not be taken for the reason.
+        // An entry that an earlier call has left in this thread's queue must not be taken for the reason.
         OpenSSLError.discardQueue()
         guard unsafe PEM_read_bio(input, &name, &header, &data, &count) == 1 else {
-            // The end of the text and a damaged block both end the reading; only the reason tells them apart.
+            // PEM_read_bio fails both at the end of the text and in a damaged block. Only the reason, which is the
+            // lower 23 bits of the code, tells which.
             let cause = OpenSSLError.draining("reading PEM")
             if cause.queue.allSatisfy({ $0.code & 0x7FFFFF == UInt(PEM_R_NO_START_LINE) }) { return nil }
             throw CertificateError(.malformed, "a PEM block is damaged", cause: cause)

@@ -2,18 +2,18 @@ internal import COpenSSL
 internal import SwiftASN1
 
 extension PrivateKey {
-    /// Whether the certificate holds this key's public half.
+    /// Whether the certificate holds the public half of this key.
     ///
-    /// The keys are compared, not their encodings: RSA with and without parameters, and compressed and
-    /// uncompressed points, are the same key.
+    /// Keys are compared, not encodings: an RSA key with and without parameters is one key, and so is a key with its
+    /// point compressed and uncompressed.
     package func matches(_ certificate: Certificate) -> Bool {
         matches(certificate.publicKey)
     }
 
-    /// Whether `publicKey` is this key's public half.
+    /// Whether `publicKey` is the public half of this key.
     ///
-    /// Loading the other key takes OpenSSL as long as reading a certificate, so that numbers and points that
-    /// are the same octets are enough; what differs in octets is loaded and compared.
+    /// Loading `publicKey` takes OpenSSL as long as reading a whole certificate. It is therefore loaded only if its
+    /// octets differ from this key's, since equal octets are enough to tell.
     package func matches(_ publicKey: PublicKey) -> Bool {
         if hasOctets(of: publicKey) { return true }
         guard type.isLike(publicKey.type) else { return false }
@@ -25,8 +25,9 @@ extension PrivateKey {
         return isEqual
     }
 
-    /// Whether this key's public half is, octet by octet, what `publicKey` holds: the numbers of RSA, or the
-    /// point of a curve in the same form. False says nothing: the same point has two forms.
+    /// Whether `publicKey` holds the octets of this key's public half: the numbers of RSA, or the encoded point.
+    ///
+    /// False does not mean that the keys differ, since a point has two encodings.
     func hasOctets(of publicKey: PublicKey) -> Bool {
         guard type == publicKey.type else { return false }
         switch type {
@@ -34,14 +35,14 @@ extension PrivateKey {
             guard let numbers = RSANumbers(publicKey.keyOctets) else { return false }
             return number("n").map { $0[...] == numbers.modulus } ?? false
                 && number("e").map { $0[...] == numbers.exponent } ?? false
-        // Parameters that are spelt out would have to be compared too.
+        // Parameters that are written out would have to be compared too.
         case .ec(curve: "explicit"), .dsa, .other: return false
         case .ec, .ed25519, .ed448, .x25519, .x448:
             return encodedPoint.map { $0[...] == publicKey.keyOctets } ?? false
         }
     }
 
-    /// A number of the key by OpenSSL's name of it, its magnitude in big-endian octets.
+    /// A number of the key as a big-endian magnitude, by OpenSSL's name for it; nil if the key does not have it.
     private func number(_ name: String) -> [UInt8]? {
         unsafe withPointer { key in
             var number: OpaquePointer?
@@ -56,7 +57,7 @@ extension PrivateKey {
         }
     }
 
-    /// The public point as certificates carry it.
+    /// The public point as OpenSSL would write it into a certificate; nil for keys without one.
     private var encodedPoint: [UInt8]? {
         unsafe withPointer { key in
             var octets: UnsafeMutablePointer<UInt8>?
@@ -71,12 +72,12 @@ extension PrivateKey {
     }
 }
 
-/// RSAPublicKey (RFC 8017, A.1.1), its numbers as magnitudes.
+/// The two numbers of an RSAPublicKey (RFC 8017, A.1.1), as big-endian magnitudes without leading zeros.
 private struct RSANumbers {
     let modulus: ArraySlice<UInt8>
     let exponent: ArraySlice<UInt8>
 
-    /// nil where the octets are none in DER.
+    /// Reads the numbers; nil if the octets are no RSAPublicKey in DER.
     init?(_ octets: ArraySlice<UInt8>) {
         guard let root = try? DER.parse(octets), root.identifier == .sequence,
             case .constructed(let fields) = root.content

@@ -4,25 +4,29 @@ internal import COpenSSL
 
 /// A private key that OpenSSL has loaded.
 ///
-/// Copies share one key, which OpenSSL wipes when the last of them goes. The key never leaves but through
-/// ``pkcs8()``.
+/// Copies share one C key. OpenSSL wipes it when the last copy is released. Only ``pkcs8()`` gives the secret numbers
+/// away.
 package struct PrivateKey: Sendable {
     /// The kind of key.
     package let type: KeyType
-    /// The key's size in bits.
+    /// The size of the key in bits: of the modulus for RSA, of the order for curves (EVP_PKEY_get_bits(3)).
     package let bits: Int
 
     private let key: Key
 
-    /// Makes a new key from the system's random source, or the key of a seed.
+    /// Generates a key.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL refuses, as for RSA below 512 bits.
+    /// - Parameters:
+    ///   - algorithm: The kind and size of the key.
+    ///   - seed: The seed of a test key, which comes out the same each time; nil for a key from OpenSSL's random
+    ///     source.
+    /// - Throws: `OpenSSLError` if OpenSSL refuses, as it does for RSA with less than 512 bits.
     package static func generate(
         _ algorithm: KeyAlgorithm, seed: Seed? = nil
     ) throws(OpenSSLError) -> PrivateKey {
         let operation = "generating a key (\(algorithm.rawValue))"
         let name = if case .rsa = algorithm { "RSA" } else { "EC" }
-        // A search for primes tries hundreds of numbers; a curve takes one or two.
+        // The search for RSA's primes draws hundreds of numbers, a key on a curve takes one or two.
         let library = try LibraryContext.drawing(from: seed, octets: name == "RSA" ? 1 << 19 : 512)
         let context = unsafe EVP_PKEY_CTX_new_from_name(library.pointer, name, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -34,48 +38,50 @@ package struct PrivateKey: Sendable {
         return unsafe PrivateKey(adopting: key)
     }
 
-    /// A key from unencrypted PKCS #8 (RFC 5958): RSA, EC, Ed25519, Ed448, X25519, X448, DSA and whatever
-    /// else OpenSSL's default provider loads, Diffie-Hellman aside.
+    /// Loads a key from unencrypted PKCS #8 (RFC 5958, 2).
     ///
-    /// - Throws: `costlyKey` where it is for the key's author to say how long loading takes, `unsupportedKey` with the algorithm's or the curve's object identifier, `malformedKey`
-    ///   where a known kind of key has wrong contents, `malformed` and `trailingBytes` where the structure
-    ///   itself is wrong.
+    /// RSA, EC, Ed25519, Ed448, X25519, X448 and DSA are loaded, and other kinds that OpenSSL's default provider has,
+    /// except Diffie-Hellman.
+    ///
+    /// - Throws: `malformed` or `trailingBytes` if the bytes are no PKCS #8; `unsupportedKey` if OpenSSL does not have
+    ///   the algorithm or the curve; `malformedKey` if the key's own contents are wrong; `costlyKey` if
+    ///   ``KeyLoadingPolicy`` refuses the key.
     package init(pkcs8: SecretBytes) throws(CertificateError) {
-        let (info, left) = unsafe pkcs8.withUnsafeBytes { bytes -> (OpaquePointer?, Int) in
+        let (info, rest) = unsafe pkcs8.withUnsafeBytes { bytes -> (OpaquePointer?, Int) in
             guard let start = bytes.baseAddress else { return (nil, 0) }
             var cursor: UnsafePointer<UInt8>? = unsafe start.assumingMemoryBound(to: UInt8.self)
             let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, bytes.count)
             return unsafe (info, bytes.count - (cursor.map { unsafe UnsafeRawPointer($0) - start } ?? 0))
         }
-        // Freeing it wipes the key's octets.
+        // PKCS8_PRIV_KEY_INFO_free wipes the octets of the key.
         defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
         guard let info = unsafe info else { throw .draining(.malformed, "decoding a private key") }
-        guard left == 0 else {
-            throw CertificateError(.trailingBytes, "\(left) bytes follow a private key")
+        guard rest == 0 else {
+            throw CertificateError(.trailingBytes, "\(rest) bytes follow a private key")
         }
-        if let objection = unsafe KeyLoadingPolicy.refusal(for: info) {
-            // What cannot be read may be of an unknown curve.
-            throw objection.code == .malformedKey ? unsafe Self.refusal(info) : objection
+        if let refusal = unsafe KeyLoadingPolicy.refusal(for: info) {
+            // A key that the policy cannot read may be on an unknown curve, which loadingError(of:) would tell.
+            throw refusal.code == .malformedKey ? unsafe Self.loadingError(of: info) : refusal
         }
         guard
             let key = unsafe PrivateKeyDecoder.key(of: info)
                 ?? EVP_PKCS82PKEY_ex(info, LibraryContext.standard.pointer, nil)
         else {
-            throw unsafe Self.refusal(info)
+            throw unsafe Self.loadingError(of: info)
         }
         unsafe self.init(adopting: key)
     }
 
-    /// Takes a C key (`EVP_PKEY`) over; it is freed with the last copy of this value.
+    /// Takes over a C key (`EVP_PKEY`), which is freed with the last copy of this value.
     init(adopting key: OpaquePointer) {
         type = unsafe Self.type(key)
         bits = unsafe max(0, Int(EVP_PKEY_get_bits(key)))
         self.key = unsafe Key(key)
     }
 
-    /// The key as unencrypted PKCS #8 (RFC 5958).
+    /// The key as unencrypted PKCS #8 (RFC 5958, 2).
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL cannot write the key.
+    /// - Throws: `OpenSSLError` if OpenSSL cannot write the key.
     package func pkcs8() throws(OpenSSLError) -> SecretBytes {
         unsafe try withPointer { (key: OpaquePointer) throws(OpenSSLError) -> SecretBytes in
             let info = unsafe EVP_PKEY2PKCS8(key)
@@ -87,7 +93,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// The public half, made anew at each call.
+    /// The public half. It is encoded anew at each call.
     package var publicKey: PublicKey {
         unsafe withPointer { key in
             var wrapped: OpaquePointer?
@@ -97,7 +103,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// The C key (`EVP_PKEY`) for the length of the call; it must not be changed.
+    /// Gives `body` the C key (`EVP_PKEY`), which must not be changed nor kept after the call.
     func withPointer<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -133,7 +139,8 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    private static func refusal(_ info: OpaquePointer) -> CertificateError {
+    /// The error for a PKCS #8 structure that OpenSSL has refused to load, with the reasons in the error queue.
+    private static func loadingError(of info: OpaquePointer) -> CertificateError {
         let cause = OpenSSLError.draining("loading a private key")
         var algorithm: OpaquePointer?
         var parameters: UnsafePointer<X509_ALGOR>?
@@ -161,16 +168,17 @@ package struct PrivateKey: Sendable {
         return CertificateError(.malformedKey, "a private key has wrong contents", cause: cause)
     }
 
+    /// The algorithms that OpenSSL knows; a key of one of them that does not load has wrong contents.
     private static let knownTypes: Set<CInt> = [
         NID_rsaEncryption, NID_rsassaPss, NID_X9_62_id_ecPublicKey, NID_ED25519, NID_ED448, NID_X25519,
         NID_X448, NID_dsa, NID_dhKeyAgreement, NID_dhpublicnumber,
     ]
 
-    /// The key itself, freed and wiped by the end.
+    /// The owner of the C key, which frees and thereby wipes it.
     ///
-    /// `@unchecked Sendable`: `raw` never changes and nothing here changes what it points at. An `EVP_PKEY`
-    /// that is only read may be used from several threads (openssl-threads(7)): what OpenSSL fills in later,
-    /// exports to other providers and RSA blinding, it guards with locks of its own.
+    /// `@unchecked Sendable`: `raw` never changes, and nothing here changes the key that it points at. Several threads
+    /// may read one `EVP_PKEY` (openssl-threads(7)). OpenSSL fills in some parts later (copies for other providers, the
+    /// blinding of RSA) and guards them with locks of its own.
     @safe private final class Key: @unchecked Sendable {
         let raw: OpaquePointer
 
@@ -185,14 +193,14 @@ package struct PrivateKey: Sendable {
 }
 
 extension PrivateKey: CustomStringConvertible, CustomReflectable {
-    /// The kind and size only.
+    /// The kind and the size, such as `EC private key, 256 bits`, and nothing secret.
     package var description: String { "\(type.name) private key, \(bits) bits" }
-    /// Shows no child.
+    /// A mirror without children, so that `dump` shows nothing of the key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SecretBytes {
-    /// The DER of a `PKCS8_PRIV_KEY_INFO`; nil where it cannot be written.
+    /// Writes a `PKCS8_PRIV_KEY_INFO`, which stays the caller's, as DER; nil if OpenSSL cannot.
     init?(encoding info: OpaquePointer) {
         let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
         guard count > 0 else { return nil }

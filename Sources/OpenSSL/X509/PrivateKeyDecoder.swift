@@ -2,22 +2,22 @@ internal import SecretMemory
 internal import COpenSSL
 internal import Synchronization
 
-/// Loads RSA and EC keys by an OpenSSL decoder that is kept for the next one.
+/// An OpenSSL decoder of RSA or EC keys (OSSL_DECODER_CTX_new_for_pkey(3)) that is used for one key after the other.
 ///
-/// OpenSSL 3.0 puts a decoder together anew for every key, out of all that its providers have. That takes three
-/// times as long as the decoding, and nearly all of it stands behind locks, so that two threads hardly load
-/// more keys than one (OSSL_DECODER_CTX_new_for_pkey(3)).
+/// By itself OpenSSL 3.0 assembles a new decoder for every key, from everything that its providers have. That takes
+/// three times as long as decoding the key, and most of it happens behind locks, so that two threads hardly load more
+/// keys than one.
 ///
-/// `@unchecked Sendable`: a decoder is either idle, behind the lock of ``idle``, or taken out of there by the one
-/// call that uses it; nothing else holds a reference.
+/// `@unchecked Sendable`: at any time a decoder is either in ``idle``, behind its lock, or has been taken out of there
+/// by the one call that uses it. Nothing else holds a reference.
 @safe final class PrivateKeyDecoder: @unchecked Sendable {
     private let context: OpaquePointer
-    /// Where `context` puts the key.
+    /// The place into which `context` writes the key that it has decoded.
     private let result: UnsafeMutablePointer<OpaquePointer?>
 
-    /// The key of an unencrypted PKCS #8 structure; nil where it is of another kind, or cannot be loaded.
+    /// Loads the key of a `PKCS8_PRIV_KEY_INFO`, which stays the caller's.
     ///
-    /// - Returns: an `EVP_PKEY` that the caller owns.
+    /// - Returns: An `EVP_PKEY` that the caller owns; nil if the key is neither RSA nor EC, or cannot be loaded.
     static func key(of info: OpaquePointer) -> OpaquePointer? {
         var algorithm: OpaquePointer?
         guard unsafe PKCS8_pkey_get0(&algorithm, nil, nil, nil, info) == 1 else { return nil }
@@ -30,13 +30,13 @@ internal import Synchronization
         guard let decoder = idle.withLock({ $0[type]?.popLast() }) ?? PrivateKeyDecoder(type) else {
             return nil
         }
-        // One that has failed is let go, and with it whatever it still knows of the key.
+        // A decoder that has failed is not used again, since it may still hold parts of that key.
         guard let key = unsafe decoder.decode(info) else { return nil }
         idle.withLock { $0[type, default: []].append(decoder) }
         return unsafe key
     }
 
-    /// Those that nobody uses now, by kind of key: as many as there were ever keys loaded at a time.
+    /// The decoders that are not in use, by kind of key. There are never more than keys were loaded at one time.
     private static let idle = Mutex<[String: [PrivateKeyDecoder]]>([:])
 
     private init?(_ type: String) {
@@ -63,8 +63,8 @@ internal import Synchronization
         guard let encoded = unsafe SecretBytes(encoding: info) else { return nil }
         let isDecoded = unsafe encoded.withUnsafeBytes { bytes in
             var cursor: UnsafePointer<UInt8>? = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            var left = bytes.count
-            return unsafe OSSL_DECODER_from_data(context, &cursor, &left) == 1
+            var remaining = bytes.count
+            return unsafe OSSL_DECODER_from_data(context, &cursor, &remaining) == 1
         }
         defer { unsafe result.pointee = nil }
         guard isDecoded else {

@@ -1,23 +1,24 @@
 internal import COpenSSL
 
-/// A public key as a certificate carries it: SubjectPublicKeyInfo (RFC 5280 4.1.2.7) and what it says.
+/// A public key as a certificate holds it, a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
 ///
-/// Reading one does not load it, which takes OpenSSL longer than reading the whole certificate. Keys of any
-/// algorithm, damaged ones too, are therefore kept; ``bits`` tells whether OpenSSL can load the key.
-/// Equality is equality of the DER.
+/// Reading a public key does not load it, because loading takes OpenSSL longer than reading the whole certificate. A
+/// key of any algorithm can therefore be held, even a damaged one; ``bits`` is 0 if OpenSSL cannot load it. Two keys
+/// are equal if their encodings are.
 package struct PublicKey: Sendable, Hashable {
-    /// The encoding of the whole SubjectPublicKeyInfo.
+    /// The DER of the whole SubjectPublicKeyInfo.
     package let spki: [UInt8]
-    /// The kind of key, by the algorithm's object identifier and parameters.
+    /// The kind of key, which follows from the algorithm's object identifier and parameters.
     package let type: KeyType
 
-    /// Whether OpenSSL is let load the key (see ``KeyLoadingPolicy``).
+    /// Whether ``KeyLoadingPolicy`` allows loading the key.
     let isLoadable: Bool
+    /// The length in octets of the BIT STRING's contents, which are the last octets of ``spki``.
     private let keyCount: Int
 
-    /// A key from the DER of its SubjectPublicKeyInfo.
+    /// Reads a key from the DER of its SubjectPublicKeyInfo. A key of an unknown kind is no error.
     ///
-    /// - Throws: `malformed`, `trailingBytes`; a key that OpenSSL does not know is no error.
+    /// - Throws: `malformed` if the bytes are no SubjectPublicKeyInfo, `trailingBytes` if something follows it.
     package init(spki: [UInt8]) throws(CertificateError) {
         let key = unsafe try OpenSSLASN1.decode(spki, as: "a public key") {
             unsafe OpenSSLASN1.decodeWithoutProviders(X509_PUBKEY_it(), $0, $1)
@@ -28,7 +29,7 @@ package struct PublicKey: Sendable, Hashable {
         unsafe self.init(reading: key)
     }
 
-    /// Copies what a C key (`X509_PUBKEY`) holds; it stays its owner's.
+    /// Copies a C key (`X509_PUBKEY`), which stays the caller's.
     init(reading key: OpaquePointer?) {
         spki = unsafe key.map { unsafe OpenSSLASN1.der($0) { unsafe i2d_X509_PUBKEY($0, $1) } } ?? []
         var octets: UnsafePointer<UInt8>?
@@ -40,31 +41,34 @@ package struct PublicKey: Sendable, Hashable {
         isLoadable = unsafe KeyLoadingPolicy.isCheap(algorithm, spki.suffix(keyCount))
     }
 
-    /// The key's size in bits: of the modulus, of the curve's order; 0 where OpenSSL cannot load the key
-    /// or must not.
+    /// The size of the key in bits: of the modulus for RSA, of the order for curves (EVP_PKEY_get_bits(3)).
     ///
-    /// Loads the key at each call, some 80 µs.
+    /// It is 0 if OpenSSL cannot load the key or if ``KeyLoadingPolicy`` does not allow it. Each call loads the key,
+    /// which takes about 80 µs.
     package var bits: Int {
         unsafe withPointer { key in
             unsafe key.map { unsafe max(0, Int(EVP_PKEY_get_bits($0))) } ?? 0
         }
     }
 
-    /// The curve of an elliptic-curve key, such as `P-256`; nil for other kinds.
+    /// The name of an elliptic-curve key's curve, such as `P-256` (see ``KeyType/ec(curve:)``); nil for other kinds.
     package var curve: String? {
         if case .ec(let curve) = type { curve } else { nil }
     }
 
-    /// How many of the bits count; for every kind here the same as ``bits``. Keychains show both.
+    /// The number of bits that are not padding (`kSecAttrEffectiveKeySize`). For the kinds here it equals ``bits``.
     package var effectiveBits: Int { bits }
 
-    /// The octets of the key's BIT STRING: the part that key identifiers are made from.
+    /// The contents of the BIT STRING `subjectPublicKey`, from which key identifiers are made.
     package var keyOctets: ArraySlice<UInt8> { spki.suffix(keyCount) }
 
-    /// The SHA-1 of the BIT STRING, 20 octets (RFC 5280 4.2.1.2, method 1): the public key hash.
+    /// The key identifier, which is the SHA-1 of ``keyOctets`` (RFC 5280, 4.2.1.2, method 1), 20 octets. Keychains call
+    /// it the public key hash.
     package var keyIdentifier: [UInt8] { Digest.sha1(keyOctets) }
 
-    /// A C key (`EVP_PKEY`) for the length of the call, or nil where OpenSSL cannot load it or must not.
+    /// Loads the key and gives `body` the C key (`EVP_PKEY`), which is freed after the call.
+    ///
+    /// The pointer is nil if OpenSSL cannot load the key or if ``KeyLoadingPolicy`` does not allow it.
     func withPointer<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
         guard isLoadable else { return body(nil) }
         let key = unsafe spki.withUnsafeBufferPointer { bytes -> OpaquePointer? in

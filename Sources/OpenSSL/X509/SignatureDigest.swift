@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// The digest of a signature.
+/// The digest algorithm of a signature (FIPS 180-4).
 package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
-    /// SHA-1: for test material only.
+    /// SHA-1, which is broken. Test certificates need it, because old ones are signed with it.
     case sha1
     /// SHA-256.
     case sha256
@@ -11,8 +11,9 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
     /// SHA-512.
     case sha512
 
-    /// What goes with a key: SHA-384 for P-384, SHA-512 for P-521, SHA-256 otherwise; nil for EdDSA, which
-    /// brings its own.
+    /// The digest that goes with a key: SHA-384 for P-384, SHA-512 for P-521, and SHA-256 for others.
+    ///
+    /// - Returns: nil for EdDSA, which has a digest built in (RFC 8032).
     package static func standard(for type: KeyType) -> SignatureDigest? {
         switch type {
         case .ed25519, .ed448: nil
@@ -24,7 +25,7 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
 }
 
 extension SignatureDigest {
-    /// The C digest (`EVP_MD`), a constant of the library.
+    /// The C digest (`EVP_MD`), a constant of OpenSSL that nobody frees.
     var pointer: OpaquePointer? {
         switch self {
         case .sha1: unsafe EVP_sha1()

@@ -14,7 +14,7 @@ struct VerifierRun {
     init(failure: CertificateError) {
         chain = []
         problems = [
-            .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.description, depth: 0, subject: nil)
+            .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.reason, depth: 0, subject: nil)
         ]
         isComplete = false
     }

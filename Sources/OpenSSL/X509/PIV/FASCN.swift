@@ -1,20 +1,22 @@
-/// The Federal Agency Smart Credential Number of a PIV card: 25 octets in the otherName
-/// 2.16.840.1.101.3.6.6.
+/// The Federal Agency Smart Credential Number (FASC-N) of a PIV card.
 ///
-/// The octets are 40 characters of five bits, four bits of a digit (lowest first) and one of odd parity:
-/// a start sentinel, nine fields with separators between the first six, an end sentinel, and a check
-/// character over all of them (TIG SCEPACS 2.3, section 6).
+/// A certificate holds it as an otherName of the type ``GeneralName/fascnType``. It has 25 octets, which are 40
+/// characters of five bits: the four bits of a digit, the lowest first, and a bit of odd parity. The characters are a
+/// start sentinel, nine fields with separators between the first six, an end sentinel, and a check character over all
+/// of them (TIG SCEPACS 2.3, section 6).
 package struct FASCN: Sendable, Hashable {
-    /// The digits of each field, in the order they are written.
+    /// The digits of the nine fields, in the order of ``fieldWidths``.
     package let fields: [String]
 
-    /// How many digits the fields have: agency, system, credential, series, issue, person, category,
-    /// organisation, association.
+    /// The number of digits in each field: agency code, system code, credential number, credential series, individual
+    /// credential issue, person identifier, organizational category, organizational identifier, person/organization
+    /// association category.
     package static let fieldWidths = [4, 4, 6, 1, 1, 10, 1, 4, 1]
 
-    /// A number from its fields, agency code first.
+    /// Makes a number from its nine fields.
     ///
-    /// - Returns: nil unless there are nine fields, all digits, each of its own width.
+    /// - Returns: nil if there are more or fewer fields, or if one is not as many decimal digits as ``fieldWidths``
+    ///   says.
     package init?(fields: [String]) {
         let fits = zip(fields, Self.fieldWidths).allSatisfy { field, width in
             field.utf8.count == width && field.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -23,9 +25,9 @@ package struct FASCN: Sendable, Hashable {
         self.fields = fields
     }
 
-    /// A number from its 25 octets.
+    /// Decodes a number from its 25 octets.
     ///
-    /// - Returns: nil where the length, a sentinel, a parity bit or the check character is wrong.
+    /// - Returns: nil if the length, a sentinel, a separator, a digit, a parity bit or the check character is wrong.
     package init?(octets: [UInt8]) {
         guard octets.count == 25 else { return nil }
         let characters = Self.characters(octets)
@@ -46,7 +48,7 @@ package struct FASCN: Sendable, Hashable {
         self.fields = fields
     }
 
-    /// The 25 octets, parity and check character included.
+    /// The encoding in 25 octets, with parity bits and check character.
     package var octets: [UInt8] {
         var characters = [Self.start]
         for (index, field) in fields.enumerated() {
@@ -65,14 +67,15 @@ package struct FASCN: Sendable, Hashable {
         return octets
     }
 
-    /// The person's number (for DoD the EDIPI), ten digits.
+    /// The person identifier, ten digits. The Department of Defense puts the EDIPI here.
     package var personIdentifier: String { fields[5] }
 
-    // Five bits as they stand in the encoding, the first one highest.
+    // The three control characters. The highest of the five bits is the first one in the encoding.
     private static let start: UInt8 = 0b11010
     private static let separator: UInt8 = 0b10110
     private static let end: UInt8 = 0b11111
 
+    /// The characters that are packed into `octets`, as numbers of five bits.
     private static func characters(_ octets: [UInt8]) -> [UInt8] {
         (0..<octets.count * 8 / 5).map { index in
             (0..<5).reduce(0) { character, bit in
@@ -82,17 +85,20 @@ package struct FASCN: Sendable, Hashable {
         }
     }
 
+    /// The character of a digit from 0 to 9.
     private static func character(_ digit: UInt8) -> UInt8 {
         let reversed = (0..<4).reduce(UInt8(0)) { $0 << 1 | digit >> UInt8($1) & 1 }
         return reversed << 1 | (hasOddParity(reversed) ? 0 : 1)
     }
 
+    /// The digit of a character; nil if it is a control character or has a wrong parity bit.
     private static func digit(_ character: UInt8) -> UInt8? {
         (0...9).first { self.character($0) == character }
     }
 
     private static func hasOddParity(_ value: UInt8) -> Bool { value.nonzeroBitCount % 2 == 1 }
 
+    /// The check character: the exclusive or of the four data bits of all characters, with a parity bit of its own.
     private static func check(_ characters: some Sequence<UInt8>) -> UInt8 {
         let columns = characters.reduce(0, ^) >> 1
         return columns << 1 | (hasOddParity(columns) ? 0 : 1)
@@ -100,6 +106,6 @@ package struct FASCN: Sendable, Hashable {
 }
 
 extension FASCN: CustomStringConvertible {
-    /// The fields with hyphens between them: `9700-1618-033303-0-0-1381224291-1-9700-2`.
+    /// The fields, separated by hyphens: `9700-1618-033303-0-0-1381224291-1-9700-2`.
     package var description: String { fields.joined(separator: "-") }
 }

@@ -1,25 +1,26 @@
 internal import COpenSSL
 
-/// The security identifier of a Windows account, which certificates carry so that a domain controller maps them
-/// to the account and to no other ("strong mapping").
+/// The security identifier (SID) of a Windows account.
 ///
-/// It stands in an extension of its own: general names with one otherName, whose value is the identifier's text
-/// in an OCTET STRING (MS-WCCE 2.2.2.7.7.4).
+/// Windows lets a certificate log on to an account only if the certificate names it beyond doubt ("strong mapping",
+/// KB5014754). The identifier therefore stands in an extension of its own: GeneralNames with one otherName, whose value
+/// is an OCTET STRING with the identifier's text (MS-WCCE, 2.2.2.7.7.4).
 package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
-    /// `S-1-5-21-…`, as Windows writes it.
+    /// The identifier as Windows writes it, `S-1-5-21-…`.
     package let description: String
 
-    /// The extension's type.
+    /// The type of the extension (`szOID_NTDS_CA_SECURITY_EXT`).
     package static let extensionType = "1.3.6.1.4.1.311.25.2"
-    /// The type of the otherName inside.
+    /// The type of the otherName in the extension (`szOID_NTDS_OBJECTSID`).
     static let nameType = "1.3.6.1.4.1.311.25.2.1"
-    /// What a URI in the subject's other names starts with that tells an identifier too.
+    /// The beginning of a URI among the subject's alternative names that gives the identifier in place of the
+    /// extension; the identifier's text follows.
     package static let uriPrefix = "tag:microsoft.com,2022-09-14:sid:"
 
-    /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below
-    /// 2^32 (MS-DTYP 2.4.2.1).
+    /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below 2^32
+    /// (MS-DTYP, 2.4.2.1).
     ///
-    /// - Returns: nil for anything else.
+    /// - Returns: nil if the text is no identifier.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         let areNumbers = parts.dropFirst().allSatisfy { part in
@@ -32,9 +33,9 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
-    /// Reads the contents of the extension.
+    /// Reads the identifier from the contents of the extension.
     ///
-    /// - Returns: nil where they are not what they should be.
+    /// - Returns: nil if the contents are not GeneralNames with one otherName that holds an identifier.
     package init?(extensionValue der: [UInt8]) {
         guard
             let names = try? unsafe OpenSSLASN1.decode(
@@ -51,15 +52,16 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
         self.init(String(decoding: octets, as: UTF8.self))
     }
 
-    /// The extension that carries the identifier.
+    /// The extension with the identifier, to be put into a certificate; it is not critical.
     ///
-    /// - Throws: `unencodable`.
+    /// - Throws: `CertificateError.unencodable` if OpenSSL has no memory for it.
     package func certificateExtension() throws(CertificateError) -> CertificateExtension {
         let name = GeneralName.otherName(
             type: Self.nameType, value: .octetString(Array(description.utf8)))
         let names = unsafe try [name].makePointer()
         defer { unsafe GENERAL_NAMES_free(names) }
         return CertificateExtension(
-            oid: Self.extensionType, value: unsafe OpenSSLASN1.der(names) { unsafe i2d_GENERAL_NAMES($0, $1) })
+            oid: Self.extensionType,
+            value: unsafe OpenSSLASN1.der(names) { unsafe i2d_GENERAL_NAMES($0, $1) })
     }
 }
