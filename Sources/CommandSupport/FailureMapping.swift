@@ -142,18 +142,25 @@ extension PasteboardError: CommandReportable {
 
 extension SharingChannelError: CommandReportable {
     /// What to do about the failure; nil where nothing can be advised.
-    package var hint: String? {
+    package var advice: String? {
         switch code {
-        case .missingEntitlement: missingGroup.map(\.hint) ?? hintOfCause
-        case .locked: hintOfCause ?? "unlock the device"
+        case .missingEntitlement: missingGroup.map(\.hint) ?? adviceOnCause
+        case .locked: adviceOnCause ?? "unlock the device"
         case .alreadyUsed, .notRunning: "send the credential again"
         case .notPaired: "pair the two apps first"
-        case .noChannel, .failed: hintOfCause
+        case .noChannel, .failed: adviceOnCause
         case .denied, .expired, .overwritten, .notPermitted, .damaged: nil
         }
     }
 
-    private var hintOfCause: String? { (cause as? any CommandReportable)?.commandFailure.hint }
+    private var adviceOnCause: String? {
+        switch cause {
+        case let error as SharingChannelError: error.advice
+        case let error as KeychainError: error.advice
+        case let error as DeviceError: error.advice
+        default: nil
+        }
+    }
 
     package var commandFailure: CommandFailure {
         guard code == .failed else {
@@ -161,17 +168,6 @@ extension SharingChannelError: CommandReportable {
         }
         if let cause = cause as? any CommandReportable { return cause.commandFailure }
         return CommandFailure(.inputOutput, reason, hint: advice)
-    }
-
-    /// What to do about this very error, or about the error underneath; nil where nothing is known.
-    package var advice: String? {
-        if let hint { return hint }
-        return switch cause {
-        case let error as SharingChannelError: error.advice
-        case let error as KeychainError: error.advice
-        case let error as DeviceError: error.advice
-        default: nil
-        }
     }
 }
 
@@ -181,8 +177,8 @@ extension MissingGroup {
         guard isOneTeam else { return "apps of two teams can share none; take a channel without a group" }
         let hints = unusable.lazy.compactMap { app, group in
             switch kind {
-            case .keychain: app.hint(missingAccessGroup: group)
-            case .application: app.hint(missingApplicationGroup: group)
+            case .keychain: app.gap(accessGroup: group)?.description
+            case .application: app.gap(applicationGroup: group)?.description
             }
         }
         return hints.first ?? "give both apps the same \(kind) group"

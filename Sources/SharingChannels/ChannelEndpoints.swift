@@ -16,14 +16,11 @@ package struct ChannelEndpoints: Sendable {
         self.receiver = receiver
     }
 
-    /// The name of the notification by which a receiver learns that a credential was sent.
-    package static let notification = "red.hound.keyshare.credential"
-
     /// Posts the notification that a credential was sent.
     ///
     /// The credential is on the channel by now, so a failure to post is ignored: it takes nothing back.
     package func announce() {
-        try? Notifications(device: device).post(Self.notification)
+        try? Notifications(device: device).post(.credentialSent)
     }
 
     /// Returns the first keychain group that both apps may write to. An application group is a keychain group, too.

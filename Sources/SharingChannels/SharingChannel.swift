@@ -4,7 +4,7 @@ package import Foundation
 /// A way for a credential from one app of a device to another.
 ///
 /// A channel holds one credential at a time. The next one that is sent takes its place; it stays until it is removed,
-/// until it expires, or, on a one-time channel, until it has been received. Each time, `.credentialSent`
+/// until it expires, or, on a one-time channel, until it has been received. Each time, `NotificationName.credentialSent`
 /// is posted.
 ///
 /// Channels over a socket wait without holding a thread. Channels over files block for as long as the disk takes.

@@ -70,7 +70,9 @@ struct ArchitectureTests {
             return found
         }
         #expect(everything(below: "KeySharing") == ["UTTypes"])
-        #expect(everything(below: "KeyShareProvider").isDisjoint(with: ["KeyShareConsumer", "KeyShareClient"]))
-        #expect(everything(below: "KeyShareConsumer").isDisjoint(with: ["KeyShareProvider", "KeyShareServer"]))
+        #expect(
+            everything(below: "KeyShareProvider").isDisjoint(with: ["KeyShareConsumer", "KeyShareClient"]))
+        #expect(
+            everything(below: "KeyShareConsumer").isDisjoint(with: ["KeyShareProvider", "KeyShareServer"]))
     }
 }

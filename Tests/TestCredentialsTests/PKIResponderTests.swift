@@ -30,7 +30,9 @@ struct PKIResponderTests {
             ProvisioningRun(request, in: store, seed: Seed("1"), at: Self.date, now: Self.date))
     }
 
-    private func get(_ path: String) -> HTTPResponse { responder.answer(HTTPRequest(method: .get, path: path)) }
+    private func get(_ path: String) -> HTTPResponse {
+        responder.answer(HTTPRequest(method: .get, path: path))
+    }
 
     private func certificates() throws -> [Certificate] {
         try store.identities().map { try store.certificate($0.label) }

@@ -65,7 +65,7 @@ extension ProviderStore {
     ) throws(CancellationError) {
         let attributes = identity.record.attributes
         let problems = problems(
-            of: identity, attributes, isPublished: attributes.accessGroup == published)
+            of: identity, attributes, isPublished: attributes.accessGroup == App.publishedGroup)
         guard !problems.isEmpty else { return }
         problems.forEach(report)
         // Ends the transaction of the keychain; the caller knows the problems by then.

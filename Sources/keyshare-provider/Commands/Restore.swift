@@ -46,14 +46,14 @@ struct Restore: ParsableCommand {
                     from: file, keyPath: keyFile, replacing: force
                 ) { problems.append($0) }
             } catch let error as KeychainError where error.code == .invalidKeychain && force {
-                let lock = try device.useAlone()
+                let lock = try device.lockExclusively()
                 defer { lock.release() }
                 let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile) {
                     problems.append($0)
                 }
                 (result, recovery) = (recovered.restoration, recovered)
             }
-        } catch where !problems.isEmpty {
+        } catch  where !problems.isEmpty {
             Console.problems(problems)
             throw CommandFailure(
                 .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",

@@ -5,7 +5,8 @@ import KeySharing
 // explained by the public API of KeySharing.
 let device = IdentitySummary(
     label: String(repeating: "0A", count: 32), serialNumber: "048F",
-    notBefore: Date(timeIntervalSince1970: 1_700_000_000), facts: CertificateFacts(keyUsage: .digitalSignature))
+    notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+    facts: CertificateFacts(keyUsage: .digitalSignature))
 let file = Item.file(device, in: .device, under: .keySharing2025)
 let request = try TypeRequest(
     [Selector.authentication.selectType(.keySharing2025), Selector.authentication.companionType],
