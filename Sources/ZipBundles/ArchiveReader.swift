@@ -1,21 +1,25 @@
 internal import CLibZip
 private import Glibc
 
-/// An archive opened by libzip over bytes that somebody else keeps; closed with this value.
+/// Reads one zip archive in memory through libzip, and trusts none of its headers. The caller keeps the bytes while this
+/// value lives; libzip's handle is freed with it.
+///
+/// Records and fields have the names of PKWARE's APPNOTE.TXT, 4.3.
 @safe struct ArchiveReader: ~Copyable {
     private let archive: OpaquePointer
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: ZipLimits
 
-    /// False for an archive that libzip finds at fault; opened only to say what the fault is.
+    /// Whether libzip's check of the headers passed. An archive that fails it is opened only to find out which names are
+    /// equal.
     private let isConsistent: Bool
 
-    /// Opens `bytes`, which must outlive this value and stay the caller's.
+    /// Opens the archive in `bytes`, which must outlive this value; the caller keeps and frees them.
     ///
-    /// - Throws: `ZipError.Code.notAnArchive`, `.damagedArchive`.
+    /// - Throws: `notAnArchive`, `damagedArchive`.
     @unsafe init(_ bytes: UnsafeBufferPointer<UInt8>, limits: ZipLimits) throws(ZipError) {
         let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
-        // libzip's check refuses equal names without saying which.
+        // libzip's check refuses equal names without saying which ones, so the archive is opened again unchecked.
         let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked
         guard let archive = unsafe archive else {
             throw code == ZIP_ER_NOZIP
@@ -28,6 +32,7 @@ private import Glibc
         isConsistent = code == ZIP_ER_OK
     }
 
+    /// The handle of an archive, which the caller must discard; nil with libzip's error code where it does not open.
     private static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
@@ -49,7 +54,9 @@ private import Glibc
         unsafe zip_discard(archive)
     }
 
-    /// Judges all names and claims first, then reads the files one by one.
+    /// Reads all files, after the headers of all entries were judged (docs/rules.md R7.14 to R7.16).
+    ///
+    /// - Throws: `ZipError` for the archive as a whole; errors of one file are part of its entry.
     func contents() throws(ZipError) -> ZipContents {
         let count = Int(unsafe zip_get_num_entries(archive, 0))
         guard count <= limits.entryCount else { throw .tooManyEntries(count, limits: limits) }
@@ -57,14 +64,14 @@ private import Glibc
         var headers: [Header] = []
         var skipped: [ZipContents.Skipped] = []
         var folded: Set<String> = []
-        var claimed = Header.endRecordSize
+        var leastSize = Header.endOfCentralDirectorySize
         for (index, name) in try rawNames(count: count).enumerated() {
             let header = try header(UInt64(index), name: name)
-            let (sum, overflow) = claimed.addingReportingOverflow(header.claim)
+            let (sum, overflow) = leastSize.addingReportingOverflow(header.leastSize)
             guard !overflow, unsafe sum <= bytes.count else {
                 throw ZipError(.overlappingEntries, "the entries claim more bytes than the archive has")
             }
-            claimed = sum
+            leastSize = sum
             guard folded.insert(EntryName.folded(header.name.text)).inserted else {
                 throw .duplicateName(header.name.text)
             }
@@ -91,30 +98,39 @@ private import Glibc
         return ZipContents(entries: entries, skipped: skipped)
     }
 
-    /// What the headers say about an entry. None of it is trusted before it was counted.
+    /// The central directory header of an entry (APPNOTE 4.3.12), whose sizes are not trusted before they were counted.
     private struct Header {
-        /// The fixed part of the record at the archive's end.
-        static let endRecordSize = 22
-        /// The fixed parts of an entry's local and central headers.
+        /// The size of the end of central directory record (APPNOTE 4.3.16) without a comment, in bytes.
+        static let endOfCentralDirectorySize = 22
+        /// The size of an entry's local file header and central directory header without their variable fields.
         static let fixedSize = 30 + 46
 
+        /// The entry's number in the central directory, from zero.
         var index: UInt64
+        /// The file name, judged.
         var name: EntryName
+        /// The uncompressed size that the header states.
         var size: UInt64
+        /// The compressed size that the header states.
         var compressedSize: UInt64
+        /// The compression method.
         var method: Int
+        /// Whether the entry is encrypted.
         var isEncrypted: Bool
+        /// Whether the external file attributes are those of a plain file.
         var isFile: Bool
+        /// The size of the file name in bytes.
         var nameLength: Int
 
-        /// How much of the archive the entry takes at least.
-        var claim: Int {
+        /// The number of the archive's bytes that the entry takes at least.
+        var leastSize: Int {
             let (sum, overflow) = Int(clamping: compressedSize)
                 .addingReportingOverflow(Self.fixedSize + nameLength)
             return overflow ? Int.max : sum
         }
     }
 
+    /// Reads the central directory header of an entry.
     private func header(_ index: UInt64, name: [UInt8]) throws(ZipError) -> Header {
         var stat = unsafe zip_stat_t()
         unsafe zip_stat_init(&stat)
@@ -132,9 +148,9 @@ private import Glibc
             isFile: isFile(index), nameLength: name.count)
     }
 
-    /// Whether an entry is a plain file by its host system's attributes.
+    /// Whether the external file attributes (APPNOTE 4.4.15) are those of a plain file.
     ///
-    /// Some writers put UNIX modes into entries that they call MS-DOS ones, so the modes count everywhere.
+    /// Some writers put UNIX modes into entries that they mark as MS-DOS, so the mode is judged for every host system.
     private func isFile(_ index: UInt64) -> Bool {
         var system: zip_uint8_t = 0
         var attributes: zip_uint32_t = 0
@@ -147,6 +163,9 @@ private import Glibc
         return (type == 0 || type == UInt32(S_IFREG)) && !(isWindows && attributes & windowsReparsePoint != 0)
     }
 
+    /// Reads one file and counts what is read, in `total` for the whole archive.
+    ///
+    /// - Throws: `ZipError` for this entry alone.
     private func contents(of header: Header, total: inout Int) throws(ZipError) -> [UInt8] {
         guard !header.isEncrypted else { throw ZipError(.encryptedEntry, "the entry is encrypted") }
         guard header.isFile else {
@@ -162,7 +181,7 @@ private import Glibc
         }
         defer { unsafe zip_fclose(file) }
 
-        // One byte more than declared is asked for: enough to see that there is more.
+        // Asking for one byte more than the header states shows whether there is more.
         let declared = Int(header.size)
         let (mostByRatio, overflow) = Int(clamping: header.compressedSize)
             .multipliedReportingOverflow(by: limits.ratio)
@@ -196,9 +215,12 @@ private import Glibc
     }
 }
 
-// libzip turns every NUL in a name into a space and does not say so.
+// libzip turns every NUL in a name into a space and does not tell. A name such as `a.p12\0.exe` must be refused, so names
+// with a space are looked up in the archive's own headers.
 extension ArchiveReader {
-    /// The names' bytes as the archive has them.
+    /// The bytes of all names, NUL included.
+    ///
+    /// - Throws: `damagedArchive`.
     private func rawNames(count: Int) throws(ZipError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         names.reserveCapacity(count)
@@ -213,12 +235,12 @@ extension ArchiveReader {
         return names.map { withNUL[$0] ?? $0 }
     }
 
-    /// The names with NUL of everything in the archive that looks like a header, by the name libzip makes
-    /// of them. A header inside an entry's data is found as well, but only one that spells an entry's name
-    /// with NUL can do harm by it: to its own archive.
+    /// The names with NUL in everything that looks like a header, keyed by the name that libzip makes of each.
     ///
-    /// - Throws: `ZipError.Code.damagedArchive` where there are far more headers than `count` entries have:
-    ///   looking at all of them is what such an archive is made for.
+    /// What looks like a header inside an entry's data is found too. It can only make its own archive be refused.
+    ///
+    /// - Throws: `damagedArchive` where there are far more headers than `count` entries have. An archive full of false
+    ///   headers is made to cost time.
     private func namesWithNUL(count: Int) throws(ZipError) -> [[UInt8]: [UInt8]] {
         var found: [[UInt8]: [UInt8]] = [:]
         var headers = 0
@@ -240,6 +262,7 @@ extension ArchiveReader {
         return found
     }
 
+    /// The offset of the next `byte` at or after `start`; nil where there is none.
     private func offset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
             let found = unsafe memchr(base + start, CInt(byte), bytes.count - start)
@@ -247,8 +270,8 @@ extension ArchiveReader {
         return unsafe UnsafeRawPointer(base).distance(to: found)
     }
 
-    /// Where the name stands in what looks like a header at `offset`: "PK" 1 2, the central one, or "PK" 3 4,
-    /// the local one (APPNOTE 4.3.12 and 4.3.7). Nil for anything else.
+    /// The range of the file name in what looks like a header at `offset`: a local file header ("PK" 3 4, APPNOTE 4.3.7) or
+    /// a central directory header ("PK" 1 2, APPNOTE 4.3.12). Nil for anything else.
     private func nameField(at offset: Int) -> Range<Int>? {
         guard unsafe offset + 46 <= bytes.count, unsafe bytes[offset + 1] == UInt8(ascii: "K") else {
             return nil

@@ -2,24 +2,25 @@ internal import CLibZip
 internal import Foundation
 private import Glibc
 
-/// An archive that libzip writes into memory of its own; given up with this value unless finished.
+/// Writes one zip archive through libzip, into memory that libzip owns. An archive that was not finished is discarded with
+/// this value.
 @safe struct ArchiveWriter: ~Copyable {
-    /// Nil once libzip has written and freed it.
+    /// libzip's handle; nil once libzip has written the archive and freed it.
     private var archive: OpaquePointer?
     private let source: OpaquePointer
     private let date: UInt16
     private let time: UInt16
 
-    /// An empty archive whose entries will all carry the date `modified`.
+    /// Begins an archive whose entries all carry the date `modified`.
     ///
-    /// - Throws: `ZipError.Code.creationFailed`.
+    /// - Throws: `creationFailed`.
     init(modified: Date) throws(ZipError) {
         guard let source = unsafe zip_source_buffer_create(nil, 0, 0, nil) else { throw Self.failure }
         guard let archive = unsafe zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, nil) else {
             unsafe zip_source_free(source)
             throw Self.failure
         }
-        // The archive took the first reference; this one is for reading what was written.
+        // The archive owns the first reference to the source. The second one is for reading what was written.
         unsafe zip_source_keep(source)
         unsafe self.source = source
         unsafe self.archive = archive
@@ -31,10 +32,12 @@ private import Glibc
         unsafe zip_source_free(source)
     }
 
-    /// Adds an entry, stored as it is unless it is to be compressed.
+    /// Adds an entry, deflated or stored as it is.
+    ///
+    /// - Throws: `creationFailed`.
     mutating func add(_ name: String, _ bytes: [UInt8], isCompressed: Bool = false) throws(ZipError) {
         guard let handle = unsafe archive else { throw Self.failure }
-        // libzip reads the bytes when the archive is closed, and frees this copy then; of none it takes no copy.
+        // libzip reads this copy of the bytes when the archive is closed, and frees it then. An empty entry needs none.
         var copy: UnsafeMutableRawPointer?
         if !bytes.isEmpty {
             unsafe copy = malloc(bytes.count)
@@ -58,7 +61,9 @@ private import Glibc
         else { throw Self.failure }
     }
 
-    /// Writes the archive and gives its bytes; nothing can be added any more.
+    /// Writes the archive and returns its bytes. Nothing can be added afterwards.
+    ///
+    /// - Throws: `creationFailed`.
     mutating func finish() throws(ZipError) -> [UInt8] {
         guard let handle = unsafe archive, unsafe zip_close(handle) == 0 else { throw Self.failure }
         unsafe archive = nil
@@ -76,8 +81,8 @@ private import Glibc
         return bytes
     }
 
-    /// MS-DOS date and time as zip headers have them, here always in UTC: local time would make the bytes
-    /// depend on where they are made.
+    /// The MS-DOS date and time of zip headers (APPNOTE 4.4.6), in UTC. Local time would make the bytes depend on the
+    /// machine that makes them.
     private static func dosTimestamp(_ moment: Date) -> (date: UInt16, time: UInt16) {
         let earliest = 315_532_800.0  // 1980-01-01T00:00:00Z
         let latest = 4_354_819_198.0  // 2107-12-31T23:59:58Z

@@ -1,15 +1,15 @@
 internal import Diagnostics
 
-/// The name of an entry, judged by the rules of `ZipError.NameRule`.
+/// The name of an entry, judged by the rules of `ZipError.NameRule` (docs/rules.md R7.15).
 enum EntryName: Equatable {
-    /// A file to read.
+    /// The name of a file to read.
     case file(String)
-    /// Something to pass over.
+    /// The name of an entry that is not read, and the reason.
     case skipped(String, ZipContents.Skipped.Reason)
 
     /// Judges the raw bytes of a name.
     ///
-    /// - Throws: `ZipError.Code.unsafeName`.
+    /// - Throws: `unsafeName`.
     init(_ bytes: [UInt8], limits: ZipLimits) throws(ZipError) {
         let shown = String(decoding: bytes, as: UTF8.self).visible
         func check(_ rule: ZipError.NameRule, _ holds: Bool, _ words: String) throws(ZipError) {
@@ -47,16 +47,17 @@ enum EntryName: Equatable {
         self = .file(name)
     }
 
-    /// The name, whatever is done with its entry.
+    /// The name of a file or of a skipped entry.
     var text: String {
         switch self {
         case .file(let name), .skipped(let name, _): name
         }
     }
 
-    /// A form that is the same for names that some file system takes for one.
+    /// A form of `name` that is equal for two names which some file system takes for one: letter case and Unicode
+    /// normalisation do not count.
     ///
-    /// Upper case first, so that letters such as "ß" unfold; `String` compares by canonical equivalence.
+    /// Upper case comes first, so that letters such as "ß" become "SS". `String` compares by canonical equivalence.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased()
     }

@@ -1,18 +1,21 @@
 package import struct Foundation.Date
 
-/// Zip archives of PKCS #12 files, read and written in memory.
+/// Reads and writes zip archives of PKCS #12 files, in memory.
 ///
-/// No path ever comes from an archive, and nothing is written to disk.
+/// Names in an archive are never used as paths, and nothing is written to disk.
 package enum ZipBundle {
-    /// The files in `archive`, each with its bytes or the reason why it is refused.
+    /// Reads the files in `archive`, each with its bytes or the reason why it is refused.
     ///
-    /// libzip believes what headers say: an entry that claims ten bytes can deliver fifty million, and
-    /// entries that share their bytes pass its consistency check. So sizes are counted on what is read,
-    /// and the sum of all claims is held against the archive's size.
+    /// libzip trusts headers: an entry that states ten bytes can deliver fifty million, and entries that share their bytes
+    /// pass its consistency check. So sizes are counted on the bytes that are read, and the sizes that all headers state
+    /// must fit into the archive together (docs/rules.md R7.14).
     ///
-    /// - Throws: `ZipError` for what concerns the archive as a whole: its size, its structure, the number of
-    ///   entries, names, duplicates, overlap. Size, ratio, encryption and contents concern the entry alone
-    ///   and stand in its result.
+    /// - Parameters:
+    ///   - archive: The whole archive.
+    ///   - limits: The bounds of sizes and counts.
+    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName`, `duplicateName` and
+    ///   `overlappingEntries`, which refuse the whole archive (docs/rules.md R7.16). The other errors concern one file and
+    ///   are part of its entry.
     package static func read(
         _ archive: [UInt8], limits: ZipLimits = .standard
     ) throws(ZipError) -> ZipContents {
@@ -27,14 +30,17 @@ package enum ZipBundle {
         }
     }
 
-    /// An archive of `entries`, in their order, that `read` takes back.
+    /// Makes an archive of `entries`, in their order, that `read` accepts.
     ///
-    /// The same entries and date give the same bytes. Entries are stored as they are: a PKCS #12 file is
-    /// encrypted, so compressing it gains nothing. No entries give the end record alone, 22 bytes.
+    /// Equal entries and dates give equal bytes. Entries are stored without compression, which gains nothing on encrypted
+    /// files. Without entries the archive is an end of central directory record alone, 22 bytes (docs/rules.md R3.18).
     ///
-    /// Every entry's date is `modified`, in UTC and to two seconds; outside 1980–2107 the nearest date.
-    ///
-    /// - Throws: `ZipError` when a name or size is one that `read` would refuse, or memory ran out.
+    /// - Parameters:
+    ///   - entries: The names and bytes of the files.
+    ///   - modified: The date of every entry, written in UTC to two seconds; before 1980 and after 2107 the nearest date.
+    ///   - limits: The bounds of sizes and counts.
+    /// - Throws: `unsafeName`, `duplicateName`, `tooManyEntries`, `entryTooLarge`, `contentsTooLarge` and `archiveTooLarge`
+    ///   for what `read` would refuse, `creationFailed` when memory runs out.
     package static func create(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, limits: ZipLimits = .standard
     ) throws(ZipError) -> [UInt8] {
@@ -63,13 +69,14 @@ package enum ZipBundle {
         return archive
     }
 
-    /// Makes an archive of any entries, whatever their names, sizes and contents are, for test material that `read`
-    /// must refuse. `create` is for archives that are handed out.
+    /// Makes an archive without judging names, sizes or contents, for test vectors that `read` must refuse. `create` is for
+    /// archives that are handed out.
     ///
-    /// Every entry carries the date `modified`, in UTC and to two seconds.
-    ///
-    /// - Parameter isCompressed: whether libzip deflates the entries instead of storing them as they are.
-    /// - Throws: `ZipError.Code.creationFailed` when memory runs out or libzip refuses a name.
+    /// - Parameters:
+    ///   - entries: The names and bytes of the entries.
+    ///   - modified: The date of every entry, written in UTC to two seconds.
+    ///   - isCompressed: Whether libzip deflates the entries instead of storing them.
+    /// - Throws: `creationFailed` when memory runs out or libzip refuses a name.
     package static func createUnchecked(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, isCompressed: Bool = false
     ) throws(ZipError) -> [UInt8] {
@@ -78,26 +85,30 @@ package enum ZipBundle {
         return try writer.finish()
     }
 
-    /// The end-of-central-directory record of an archive without entries: libzip deletes an archive that it
-    /// would have to write empty.
+    /// An archive without entries: an end of central directory record (APPNOTE 4.3.16). libzip cannot write one, because it
+    /// deletes an archive that becomes empty.
     private static let emptyArchive: [UInt8] = [0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)
 }
 
 extension ZipError {
+    /// The error for an archive with more entries than the limit.
     static func tooManyEntries(_ count: Int, limits: ZipLimits) -> ZipError {
         ZipError(
             .tooManyEntries(limit: limits.entryCount),
             "the archive has \(count) entries, more than \(limits.entryCount)")
     }
 
+    /// The error for a name that two entries have.
     static func duplicateName(_ name: String) -> ZipError {
         ZipError(.duplicateName(name), "more than one entry is named “\(name)”, letter case aside")
     }
 
+    /// The error for an entry past its limit.
     static func entryTooLarge(limits: ZipLimits) -> ZipError {
         ZipError(.entryTooLarge(limit: limits.entrySize), "the entry has more than \(limits.entrySize) bytes")
     }
 
+    /// The error for entries that together are past their limit.
     static func contentsTooLarge(limits: ZipLimits) -> ZipError {
         ZipError(
             .contentsTooLarge(limit: limits.contentsSize),

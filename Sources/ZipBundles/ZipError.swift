@@ -1,31 +1,31 @@
-/// Why an archive, or one entry of it, was refused or could not be made.
-///
-/// Equal by code.
-package struct ZipError: Error, Sendable {
-    /// What went wrong, with the limit or the name it is about.
-    package enum Code: Hashable, Sendable {
-        // About the archive as a whole.
+internal import Diagnostics
 
-        /// More bytes than `limit`.
+/// The error of reading or making an archive or one entry of it. Two errors are equal when their codes are.
+package struct ZipError: Failure {
+    /// The kinds of failure, with the limit or the name that each is about (docs/rules.md R7.14 to R7.16).
+    package enum Code: Hashable, Sendable {
+        // Errors of the archive as a whole.
+
+        /// The archive has more bytes than `limit`.
         case archiveTooLarge(limit: Int)
-        /// More entries than `limit`.
+        /// The archive has more entries than `limit`.
         case tooManyEntries(limit: Int)
-        /// No zip archive at all.
+        /// The bytes are not a zip archive.
         case notAnArchive
-        /// A zip archive whose headers contradict each other, or whose end is missing.
+        /// The headers of the archive contradict each other, or the end of the archive is missing.
         case damagedArchive
-        /// A name that breaks `rule`; control characters in it are escaped.
+        /// An entry's name breaks `rule`; the name is given with control characters escaped.
         case unsafeName(String, rule: NameRule)
-        /// A name that another entry has too, letter case and Unicode normalisation aside.
+        /// Two entries have this name, apart from letter case and Unicode normalisation.
         case duplicateName(String)
-        /// Entries that claim more bytes together than the archive has, so that some share them.
+        /// The entries state more bytes together than the archive has, so that some of them share bytes.
         case overlappingEntries
-        /// The archive could not be written, for lack of memory.
+        /// The archive could not be written, because memory ran out or libzip refused a name.
         case creationFailed
 
-        // About one entry.
+        // Errors of one entry.
 
-        /// The entry holds, or says that it holds, more bytes than `limit`.
+        /// The entry holds more bytes than `limit`, or its header states so.
         case entryTooLarge(limit: Int)
         /// This entry and those before it hold more bytes than `limit`.
         case contentsTooLarge(limit: Int)
@@ -35,15 +35,15 @@ package struct ZipError: Error, Sendable {
         case sizeMismatch(declared: Int)
         /// The entry is encrypted.
         case encryptedEntry
-        /// The entry is a symbolic link, a device or another thing that is no file.
+        /// The entry is a symbolic link, a device or something else that is not a plain file.
         case notAFile
-        /// The entry is compressed by a method other than "stored" and "deflated".
+        /// The entry is compressed by a method other than "stored" and "deflated", which has this number.
         case unsupportedMethod(Int)
-        /// The entry's data do not expand, or do not match their checksum.
+        /// The entry's data cannot be expanded, or do not match their checksum.
         case damagedEntry
     }
 
-    /// A rule for names, in the order in which they are tried.
+    /// The rules for names, in the order in which they are checked (docs/rules.md R7.15).
     package enum NameRule: String, Hashable, Sendable, CaseIterable {
         /// Names are not empty.
         case empty
@@ -66,23 +66,14 @@ package struct ZipError: Error, Sendable {
         case suffix
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The same in words for a human, without a full stop.
+    /// What happened, in a sentence for people; names in it are safe to print.
     package let reason: String
 
+    /// Describes a failure.
     package init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
     }
-}
-
-extension ZipError: Equatable {
-    /// Equal by code; the words may differ.
-    package static func == (left: ZipError, right: ZipError) -> Bool { left.code == right.code }
-}
-
-extension ZipError: CustomStringConvertible {
-    /// The reason.
-    package var description: String { reason }
 }

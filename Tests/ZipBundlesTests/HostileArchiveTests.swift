@@ -10,9 +10,9 @@ struct HostileArchiveTests {
     private static let placeholder = "AAAAAAAA.p12"
 
     /// The reason why all of `archive` is refused; nil when it is not.
-    private func refusal(_ forge: Forge, limits: ZipLimits = .standard) -> ZipError.Code? {
+    private func refusal(_ malformed: MalformedArchive, limits: ZipLimits = .standard) -> ZipError.Code? {
         do {
-            _ = try ZipBundle.read(forge.bytes, limits: limits)
+            _ = try ZipBundle.read(malformed.bytes, limits: limits)
             return nil
         } catch {
             return error.code
@@ -21,10 +21,10 @@ struct HostileArchiveTests {
 
     /// The reason why the entry called `name` is refused; nil when it is not.
     private func entryRefusal(
-        _ forge: Forge, _ name: String = "bad.p12", limits: ZipLimits = .standard
+        _ malformed: MalformedArchive, _ name: String = "bad.p12", limits: ZipLimits = .standard
     ) throws -> ZipError.Code? {
         let entry = try #require(
-            try ZipBundle.read(forge.bytes, limits: limits).entries.first { $0.name == name })
+            try ZipBundle.read(malformed.bytes, limits: limits).entries.first { $0.name == name })
         guard case .failure(let error) = entry.result else { return nil }
         return error.code
     }
@@ -46,45 +46,51 @@ struct HostileArchiveTests {
         ] as [(String, String, ZipError.NameRule)])
     func names(name: String, shown: String, rule: ZipError.NameRule) throws {
         let placeholder = String(repeating: "Q", count: name.utf8.count)
-        var forge = try Forge([Forge.Entry("good.p12"), Forge.Entry(placeholder)])
-        forge.rename(placeholder, name)
-        #expect(refusal(forge) == .unsafeName(shown, rule: rule))
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("good.p12"), MalformedArchive.Entry(placeholder),
+        ])
+        malformed.rename(placeholder, name)
+        #expect(refusal(malformed) == .unsafeName(shown, rule: rule))
     }
 
     @Test("A name that has NUL in one of its two headers only does not pass")
     func oneSidedNUL() throws {
         for header in 0...1 {
-            var forge = try Forge([Forge.Entry("aaaa aaa.p12")])
-            let offset = forge.offsets(of: Array("aaaa aaa.p12".utf8))[header]
-            forge.bytes[offset + 4] = 0
-            #expect(refusal(forge) == .unsafeName(#"aaaa\u{0}aaa.p12"#, rule: .nul))
+            var malformed = try MalformedArchive([MalformedArchive.Entry("aaaa aaa.p12")])
+            let offset = malformed.offsets(of: Array("aaaa aaa.p12".utf8))[header]
+            malformed.bytes[offset + 4] = 0
+            #expect(refusal(malformed) == .unsafeName(#"aaaa\u{0}aaa.p12"#, rule: .nul))
         }
     }
 
     @Test("An archive full of what looks like headers is refused before all of them are looked at")
     func headerFlood() throws {
-        let flood = (0..<2_000).flatMap { _ in Forge.centralSignature }
-        #expect(refusal(try Forge([Forge.Entry("my key.p12", flood)])) == .damagedArchive)
+        let flood = (0..<2_000).flatMap { _ in MalformedArchive.centralSignature }
+        #expect(
+            refusal(try MalformedArchive([MalformedArchive.Entry("my key.p12", flood)])) == .damagedArchive)
     }
 
     @Test("A name with a space is a good name")
     func space() throws {
-        let contents = try ZipBundle.read(Forge([Forge.Entry("my key.p12")]).bytes)
+        let contents = try ZipBundle.read(MalformedArchive([MalformedArchive.Entry("my key.p12")]).bytes)
         #expect(contents.entries.map(\.name) == ["my key.p12"])
     }
 
     @Test("A name that is not UTF-8 refuses the archive")
     func encoding() throws {
-        var forge = try Forge([Forge.Entry(Self.placeholder)])
-        forge.replace(Array("AAAAAAAA".utf8), by: [0x41, 0x41, 0xC3, 0x28, 0x41, 0x41, 0x41, 0x41])
-        #expect(refusal(forge) == .unsafeName("AA\u{FFFD}(AAAA.p12", rule: .encoding))
+        var malformed = try MalformedArchive([MalformedArchive.Entry(Self.placeholder)])
+        malformed.replace(Array("AAAAAAAA".utf8), by: [0x41, 0x41, 0xC3, 0x28, 0x41, 0x41, 0x41, 0x41])
+        #expect(refusal(malformed) == .unsafeName("AA\u{FFFD}(AAAA.p12", rule: .encoding))
     }
 
     @Test("A name may have 255 bytes, and no more")
     func nameLength() throws {
         let longest = String(repeating: "a", count: 251) + ".p12"
-        #expect(try ZipBundle.read(Forge([Forge.Entry(longest)]).bytes).entries.count == 1)
-        #expect(refusal(try Forge([Forge.Entry("a" + longest)])) == .unsafeName("a" + longest, rule: .length))
+        #expect(
+            try ZipBundle.read(MalformedArchive([MalformedArchive.Entry(longest)]).bytes).entries.count == 1)
+        #expect(
+            refusal(try MalformedArchive([MalformedArchive.Entry("a" + longest)]))
+                == .unsafeName("a" + longest, rule: .length))
     }
 
     @Test(
@@ -95,25 +101,27 @@ struct HostileArchiveTests {
             ("e\u{301}.p12", "\u{E9}.p12"),
         ])
     func duplicates(first: String, second: String) throws {
-        var forge = try Forge([Forge.Entry(first), Forge.Entry(second)])
-        forge.rename("bbbb.p12", "aaaa.p12")
-        #expect(refusal(forge) == .duplicateName(second))
+        var malformed = try MalformedArchive([MalformedArchive.Entry(first), MalformedArchive.Entry(second)])
+        malformed.rename("bbbb.p12", "aaaa.p12")
+        #expect(refusal(malformed) == .duplicateName(second))
     }
 
     @Test("Equal names refuse the archive even where their entries would be passed over")
     func duplicateFolders() throws {
-        var forge = try Forge([Forge.Entry("bbbb/", []), Forge.Entry("aaaa/", [])])
-        forge.rename("bbbb/", "aaaa/")
-        #expect(refusal(forge) == .duplicateName("aaaa/"))
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("bbbb/", []), MalformedArchive.Entry("aaaa/", []),
+        ])
+        malformed.rename("bbbb/", "aaaa/")
+        #expect(refusal(malformed) == .duplicateName("aaaa/"))
     }
 
     @Test("Folders and macOS attributes are passed over and reported")
     func skipped() throws {
-        let forge = try Forge([
-            Forge.Entry("folder/", [], mode: 0o040755), Forge.Entry("good.p12"),
-            Forge.Entry("__MACOSX/._good.p12"),
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("folder/", [], mode: 0o040755), MalformedArchive.Entry("good.p12"),
+            MalformedArchive.Entry("__MACOSX/._good.p12"),
         ])
-        let contents = try ZipBundle.read(forge.bytes)
+        let contents = try ZipBundle.read(malformed.bytes)
         #expect(contents.entries.map(\.name) == ["good.p12"])
         #expect(
             contents.skipped == [
@@ -130,68 +138,82 @@ struct HostileArchiveTests {
             (0o140666, ZIP_OPSYS_UNIX), (0o040755, ZIP_OPSYS_UNIX),
         ] as [(UInt32, UInt32)])
     func notFiles(mode: UInt32, system: UInt32) throws {
-        let forge = try Forge([Forge.Entry("bad.p12", mode: mode, system: system), Forge.Entry("good.p12")])
-        #expect(try entryRefusal(forge) == .notAFile)
-        #expect(try entryRefusal(forge, "good.p12") == nil)
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", mode: mode, system: system), MalformedArchive.Entry("good.p12"),
+        ])
+        #expect(try entryRefusal(malformed) == .notAFile)
+        #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
     @Test("A Windows reparse point is refused")
     func reparsePoint() throws {
-        var forge = try Forge([Forge.Entry("bad.p12", mode: 0, system: ZIP_OPSYS_DOS)])
-        let header = try #require(forge.offsets(of: Forge.centralSignature).first)
-        forge.put(0x420, at: header + 38)
-        #expect(try entryRefusal(forge) == .notAFile)
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", mode: 0, system: ZIP_OPSYS_DOS)
+        ])
+        let header = try #require(malformed.offsets(of: MalformedArchive.centralSignature).first)
+        malformed.put(0x420, at: header + 38)
+        #expect(try entryRefusal(malformed) == .notAFile)
     }
 
     @Test("An encrypted entry is refused alone")
     func encrypted() throws {
-        let forge = try Forge([Forge.Entry("bad.p12", isEncrypted: true), Forge.Entry("good.p12")])
-        #expect(try entryRefusal(forge) == .encryptedEntry)
-        #expect(try entryRefusal(forge, "good.p12") == nil)
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", isEncrypted: true), MalformedArchive.Entry("good.p12"),
+        ])
+        #expect(try entryRefusal(malformed) == .encryptedEntry)
+        #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
     @Test("A method other than stored and deflated is refused alone")
     func method() throws {
-        let forge = try Forge([Forge.Entry("bad.p12", method: ZIP_CM_BZIP2), Forge.Entry("good.p12")])
-        #expect(try entryRefusal(forge) == .unsupportedMethod(12))
-        #expect(try entryRefusal(forge, "good.p12") == nil)
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", method: ZIP_CM_BZIP2), MalformedArchive.Entry("good.p12"),
+        ])
+        #expect(try entryRefusal(malformed) == .unsupportedMethod(12))
+        #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
     @Test("An entry that says it holds less or more than it does is refused")
     func lyingSize() throws {
         let contents = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
         for declared in [10, 49_999, 50_001, 1_000_000] as [UInt32] {
-            var forge = try Forge([Forge.Entry("bad.p12", contents, method: ZIP_CM_DEFLATE)])
-            forge.patch(local: 22, central: 24, declared)
+            var malformed = try MalformedArchive([
+                MalformedArchive.Entry("bad.p12", contents, method: ZIP_CM_DEFLATE)
+            ])
+            malformed.patch(local: 22, central: 24, declared)
             #expect(
-                try entryRefusal(forge) == .sizeMismatch(declared: Int(declared))
-                    || entryRefusal(forge) == .damagedEntry)
+                try entryRefusal(malformed) == .sizeMismatch(declared: Int(declared))
+                    || entryRefusal(malformed) == .damagedEntry)
         }
     }
 
     @Test("A thousandfold expansion is stopped after the first 64 KiB")
     func bomb() throws {
         let zeroes = [UInt8](repeating: 0, count: 1 << 20)
-        let forge = try Forge([
-            Forge.Entry("bad.p12", zeroes, method: ZIP_CM_DEFLATE), Forge.Entry("good.p12"),
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", zeroes, method: ZIP_CM_DEFLATE),
+            MalformedArchive.Entry("good.p12"),
         ])
-        #expect(forge.bytes.count < 4_096)
-        #expect(try entryRefusal(forge) == .excessiveRatio(limit: 25))
-        #expect(try entryRefusal(forge, "good.p12") == nil)
+        #expect(malformed.bytes.count < 4_096)
+        #expect(try entryRefusal(malformed) == .excessiveRatio(limit: 25))
+        #expect(try entryRefusal(malformed, "good.p12") == nil)
 
         let small = Array(zeroes.prefix(64 << 10))
-        #expect(try entryRefusal(try Forge([Forge.Entry("bad.p12", small, method: ZIP_CM_DEFLATE)])) == nil)
+        #expect(
+            try entryRefusal(
+                try MalformedArchive([MalformedArchive.Entry("bad.p12", small, method: ZIP_CM_DEFLATE)]))
+                == nil)
     }
 
     @Test("An entry may have 1 MiB, and no more, by what it declares or what it holds")
     func entrySize() throws {
         let most = [UInt8](repeating: 1, count: 1 << 20)
-        #expect(try entryRefusal(try Forge([Forge.Entry("bad.p12", most)])) == nil)
-        var forge = try Forge([Forge.Entry("bad.p12", most + [1])])
-        #expect(try entryRefusal(forge) == .entryTooLarge(limit: 1 << 20))
-        forge = try Forge([Forge.Entry("bad.p12")])
-        forge.patch(local: 22, central: 24, 0xFFFF_FFF0)
-        #expect(try entryRefusal(forge) == .entryTooLarge(limit: 1 << 20))
+        #expect(try entryRefusal(try MalformedArchive([MalformedArchive.Entry("bad.p12", most)])) == nil)
+        var malformed = try MalformedArchive([MalformedArchive.Entry("bad.p12", most + [1])])
+        #expect(try entryRefusal(malformed) == .entryTooLarge(limit: 1 << 20))
+        malformed = try MalformedArchive([MalformedArchive.Entry("bad.p12")])
+        malformed.patch(local: 22, central: 24, 0xFFFF_FFF0)
+        #expect(try entryRefusal(malformed) == .entryTooLarge(limit: 1 << 20))
     }
 
     @Test("Entries beyond the limit on all contents are refused, those before it are read")
@@ -199,47 +221,57 @@ struct HostileArchiveTests {
         var limits = ZipLimits()
         limits.contentsSize = 2_500
         let kilobyte = [UInt8](repeating: 1, count: 1_000)
-        let forge = try Forge(["a.p12", "b.p12", "c.p12"].map { Forge.Entry($0, kilobyte) })
-        #expect(try entryRefusal(forge, "b.p12", limits: limits) == nil)
-        #expect(try entryRefusal(forge, "c.p12", limits: limits) == .contentsTooLarge(limit: 2_500))
+        let malformed = try MalformedArchive(
+            ["a.p12", "b.p12", "c.p12"].map { MalformedArchive.Entry($0, kilobyte) })
+        #expect(try entryRefusal(malformed, "b.p12", limits: limits) == nil)
+        #expect(try entryRefusal(malformed, "c.p12", limits: limits) == .contentsTooLarge(limit: 2_500))
     }
 
     @Test("Data that do not match their checksum are refused alone")
     func checksum() throws {
-        var forge = try Forge([Forge.Entry("bad.p12", Array("spoiled!".utf8)), Forge.Entry("good.p12")])
-        forge.rename("spoiled!", "Spoiled!")
-        #expect(try entryRefusal(forge) == .damagedEntry)
-        #expect(try entryRefusal(forge, "good.p12") == nil)
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("bad.p12", Array("spoiled!".utf8)), MalformedArchive.Entry("good.p12"),
+        ])
+        malformed.rename("spoiled!", "Spoiled!")
+        #expect(try entryRefusal(malformed) == .damagedEntry)
+        #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
     @Test("Many entries over the same data refuse the archive")
     func overlap() throws {
-        var forge = try Forge([Forge.Entry("AAAA0000.p12", Array(repeating: 1, count: 4_000))])
-        try forge.repeatSingleEntry(3)
-        #expect([.overlappingEntries, .damagedArchive].contains(refusal(forge)))
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("AAAA0000.p12", Array(repeating: 1, count: 4_000))
+        ])
+        try malformed.repeatSingleEntry(3)
+        #expect([.overlappingEntries, .damagedArchive].contains(refusal(malformed)))
         try #expect(refusal(Self.quotedOverlap(files: 40)) == .overlappingEntries)
-        let inner = try Forge([Forge.Entry("inner.p12", Array(repeating: 1, count: 4_000))])
-        var nested = try Forge([Forge.Entry("outer.p12", inner.bytes)])
+        let inner = try MalformedArchive([
+            MalformedArchive.Entry("inner.p12", Array(repeating: 1, count: 4_000))
+        ])
+        var nested = try MalformedArchive([MalformedArchive.Entry("outer.p12", inner.bytes)])
         try nested.listEntries(of: inner)
         #expect(refusal(nested) == .overlappingEntries)
-        let other = try Forge([Forge.Entry("other.p12", Array(repeating: 2, count: 4_000))])
+        let other = try MalformedArchive([
+            MalformedArchive.Entry("other.p12", Array(repeating: 2, count: 4_000))
+        ])
         #expect(throws: ZipError.self) { try nested.listEntries(of: other) }
     }
 
-    /// After David Fifield's "A better zip bomb": every local header but the first is also the quoted start
-    /// of the data of the entry before, so that each entry holds all that follow, and every local header
-    /// agrees with its central one.
-    private static func quotedOverlap(files: Int) throws -> Forge {
+    /// An archive after David Fifield's "A better zip bomb". Each local file header but the first is also quoted at the start
+    /// of the data of the entry before it, so that each entry contains all entries behind it, and each local file header
+    /// agrees with the central directory header.
+    private static func quotedOverlap(files: Int) throws -> MalformedArchive {
         let kernel = [UInt8](repeating: 0, count: 2_000)
         let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }
-        let plain = try Forge(names.map { Forge.Entry($0, kernel, method: ZIP_CM_DEFLATE) })
-        let locals = plain.offsets(of: Forge.localSignature)
-        let centrals = plain.offsets(of: Forge.centralSignature)
-        let end = try #require(plain.offsets(of: Forge.endSignature).first)
+        let plain = try MalformedArchive(
+            names.map { MalformedArchive.Entry($0, kernel, method: ZIP_CM_DEFLATE) })
+        let locals = plain.offsets(of: MalformedArchive.localSignature)
+        let centrals = plain.offsets(of: MalformedArchive.centralSignature)
+        let end = try #require(plain.offsets(of: MalformedArchive.endSignature).first)
         let data = Array(plain.bytes[(locals[files - 1] + 38)..<centrals[0]])
 
-        // From the last entry to the first: its own header, a stored deflate block that quotes the next
-        // entry's header, then that entry's data.
+        // From the last entry to the first, each entry is a header, a stored deflate block that quotes the next entry's
+        // header, and then the next entry's data.
         var tail = data
         var expanded = kernel
         var headers: [(local: [UInt8], central: [UInt8])] = []
@@ -252,8 +284,8 @@ struct HostileArchiveTests {
                 tail = block + next.local + tail
                 expanded = next.local + expanded
             }
-            var header = Forge(bytes: Array(plain.bytes[locals[file]..<locals[file] + 38]))
-            var central = Forge(
+            var header = MalformedArchive(bytes: Array(plain.bytes[locals[file]..<locals[file] + 38]))
+            var central = MalformedArchive(
                 bytes: Array(plain.bytes[centrals[file]..<(file + 1 < files ? centrals[file + 1] : end)]))
             for (field, value) in [
                 (0, crc32(expanded)), (4, UInt32(tail.count)), (8, UInt32(expanded.count)),
@@ -264,19 +296,19 @@ struct HostileArchiveTests {
             headers.append((header.bytes, central.bytes))
         }
         headers.reverse()
-        var forge = Forge(bytes: headers[0].local + tail)
-        // Each header stands 5 bytes of block header behind the one before.
-        let start = forge.bytes.count
+        var malformed = MalformedArchive(bytes: headers[0].local + tail)
+        // Between two headers stand the 5 bytes of a deflate block's header.
+        let start = malformed.bytes.count
         for (file, header) in headers.enumerated() {
-            var central = Forge(bytes: header.central)
+            var central = MalformedArchive(bytes: header.central)
             central.put(UInt32(file * (38 + 5)), at: 42)
-            forge.bytes += central.bytes
+            malformed.bytes += central.bytes
         }
-        var trailer = Forge(bytes: Array(plain.bytes[end...]))
-        trailer.put(UInt32(forge.bytes.count - start), at: 12)
+        var trailer = MalformedArchive(bytes: Array(plain.bytes[end...]))
+        trailer.put(UInt32(malformed.bytes.count - start), at: 12)
         trailer.put(UInt32(start), at: 16)
-        forge.bytes += trailer.bytes
-        return forge
+        malformed.bytes += trailer.bytes
+        return malformed
     }
 
     private static func crc32(_ bytes: [UInt8]) -> UInt32 {
@@ -289,36 +321,36 @@ struct HostileArchiveTests {
     func counts() throws {
         var limits = ZipLimits()
         limits.entryCount = 3
-        let forge = try Forge((0..<4).map { Forge.Entry("\($0).p12") })
-        #expect(refusal(forge, limits: limits) == .tooManyEntries(limit: 3))
+        let malformed = try MalformedArchive((0..<4).map { MalformedArchive.Entry("\($0).p12") })
+        #expect(refusal(malformed, limits: limits) == .tooManyEntries(limit: 3))
         limits.entryCount = 4
-        #expect(refusal(forge, limits: limits) == nil)
-        limits.archiveSize = forge.bytes.count - 1
-        #expect(refusal(forge, limits: limits) == .archiveTooLarge(limit: forge.bytes.count - 1))
+        #expect(refusal(malformed, limits: limits) == nil)
+        limits.archiveSize = malformed.bytes.count - 1
+        #expect(refusal(malformed, limits: limits) == .archiveTooLarge(limit: malformed.bytes.count - 1))
         #expect(ZipLimits.standard.entryCount == 4_096 && ZipLimits.standard.archiveSize == 64 << 20)
     }
 
     @Test("An archive that ends early is refused, wherever it ends")
     func truncation() throws {
-        let forge = try Forge([
-            Forge.Entry("a.p12", Array(repeating: 9, count: 500), method: ZIP_CM_DEFLATE),
-            Forge.Entry("b.p12"),
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("a.p12", Array(repeating: 9, count: 500), method: ZIP_CM_DEFLATE),
+            MalformedArchive.Entry("b.p12"),
         ])
-        for count in forge.bytes.indices {
-            let code = refusal(Forge(bytes: Array(forge.bytes.prefix(count))))
+        for count in malformed.bytes.indices {
+            let code = refusal(MalformedArchive(bytes: Array(malformed.bytes.prefix(count))))
             #expect(code == .notAnArchive || code == .damagedArchive, "after \(count) bytes")
         }
     }
 
     @Test("A changed byte anywhere never does more than refuse")
     func mutation() throws {
-        let forge = try Forge([
-            Forge.Entry("a.p12", Array(repeating: 9, count: 100), method: ZIP_CM_DEFLATE),
-            Forge.Entry("b.p12"),
+        let malformed = try MalformedArchive([
+            MalformedArchive.Entry("a.p12", Array(repeating: 9, count: 100), method: ZIP_CM_DEFLATE),
+            MalformedArchive.Entry("b.p12"),
         ])
-        for index in forge.bytes.indices {
+        for index in malformed.bytes.indices {
             for value in [0, 1, 0x80, 0xFF] as [UInt8] {
-                var mutant = forge
+                var mutant = malformed
                 mutant.bytes[index] ^= value
                 guard let contents = try? ZipBundle.read(mutant.bytes) else { continue }
                 for entry in contents.entries {
@@ -330,6 +362,6 @@ struct HostileArchiveTests {
 
     @Test("Bytes that are no archive are called that", arguments: [0, 1, 21, 22, 1_000])
     func garbage(count: Int) {
-        #expect(refusal(Forge(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
+        #expect(refusal(MalformedArchive(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
     }
 }

@@ -3,9 +3,6 @@ import CLibZip
 import Foundation
 import ZipBundles
 
-/// Archives as an attacker makes them: written by libzip, then patched.
-typealias Forge = MalformedArchive
-
 extension MalformedArchive {
     /// An entry with attributes that `ZipBundle` never writes.
     struct Entry {
@@ -29,9 +26,11 @@ extension MalformedArchive {
         }
     }
 
+    /// The libzip call that failed.
     enum Failure: Error { case libzip(String) }
 
-    /// Names are given to libzip as raw bytes; each must be new to the archive.
+    /// Writes an archive with libzip. Every name must be another, because libzip refuses equal ones; `rename` makes them
+    /// equal afterwards.
     init(_ entries: [Entry]) throws {
         let source = unsafe zip_source_buffer_create(nil, 0, 0, nil)
         guard let source = unsafe source else { throw Failure.libzip("source") }
@@ -41,7 +40,7 @@ extension MalformedArchive {
         }
         unsafe zip_source_keep(source)
         for entry in entries {
-            // Of no bytes libzip takes no copy, and frees none.
+            // libzip frees this copy. An empty entry needs none.
             let copy = unsafe entry.bytes.isEmpty ? nil : malloc(entry.bytes.count)
             unsafe entry.bytes.withUnsafeBytes {
                 unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)
@@ -72,8 +71,8 @@ extension MalformedArchive {
         self.init(bytes: bytes)
     }
 
-    /// Lists an archive's single entry `count` times under different names, all over the same data; the
-    /// name must end in `0000.p12`, whose digits are counted up.
+    /// Lists the archive's only entry `count` times in the central directory, under different names and over one piece of
+    /// data. The entry's name must end in `0000.p12`, whose digits are counted up.
     mutating func repeatSingleEntry(_ count: Int) throws {
         guard let central = offsets(of: Self.centralSignature).first,
             let end = offsets(of: Self.endSignature).first
@@ -84,7 +83,7 @@ extension MalformedArchive {
         let trailer = Array(bytes[end...])
         bytes.removeSubrange(central...)
         for number in 0..<count {
-            var copy = Forge(bytes: record)
+            var copy = MalformedArchive(bytes: record)
             copy.rename("0000.p12", String(String(10_000 + number).dropFirst()) + ".p12")
             bytes += copy.bytes
         }
