@@ -1,27 +1,27 @@
 package import OpenSSL
-/// Models of programs and libraries that read PKCS #12: whether each would open a file, and what stops it.
+/// A program or library that reads PKCS #12, known by rules: they tell whether it would open a file, and what stops it.
 ///
-/// A model is a set of rules taken from the reader's documentation and source, not the reader itself; a
-/// newer or differently built one may do better or worse. Nothing is run.
+/// The rules come from the reader's documentation and source. The reader is not run when a file is judged, and another
+/// version or build of it may open more files or fewer.
 package enum ReaderModel: String, Sendable, CaseIterable {
     /// The `openssl pkcs12` command of OpenSSL 3.0, default provider only.
     case openSSL = "openssl"
-    /// The same with `-legacy`.
+    /// The `openssl pkcs12` command of OpenSSL 3.0 with `-legacy`, which loads the legacy provider too.
     case openSSLLegacy = "openssl-legacy"
-    /// OpenSSL 3.4 or later with its FIPS provider only.
+    /// OpenSSL 3.4 or later with the FIPS provider only.
     case openSSLFIPS = "openssl-fips"
     /// NSS's `pk12util`, up to 3.100.
     case nss
     /// GnuTLS's `certtool`, 3.7.
     case gnuTLS = "gnutls"
-    /// `keytool` and the key stores of Java 17.
+    /// The `keytool` command and the key stores of Java 17.
     case java
-    /// software.sslmate.com/src/go-pkcs12 0.7.
+    /// The Go module `software.sslmate.com/src/go-pkcs12` 0.7.
     case go
-    /// SecPKCS12Import on iOS.
+    /// The function `SecPKCS12Import` of iOS.
     case apple
 
-    /// What the reader is called.
+    /// The reader's name and version, for people.
     package var title: String {
         switch self {
         case .openSSL: "OpenSSL 3.0"
@@ -35,32 +35,34 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// What is said wherever verdicts are shown.
+    /// The caution that stands beside every list of verdicts.
     package static let caution = "models of these readers' documented rules; nothing was run"
 
-    /// What came of holding a file against the model.
+    /// The result of applying a reader's rules to a file.
     package struct Verdict: Sendable, Hashable {
-        /// In one word.
+        /// The result in one word; the raw values are what `inspect` prints.
         package enum Outcome: String, Sendable, CaseIterable {
             /// The reader opens the file and finds what is in it.
             case opens
-            /// It opens the file and leaves out something of it.
+            /// The reader opens the file and leaves out something in it.
             case partly
-            /// It does not open the file.
+            /// The reader does not open the file.
             case fails
-            /// The file did not open here, so that its inside is not known.
+            /// The result is not known, because the file did not open here.
             case unknown
         }
 
-        /// The reader.
+        /// The reader whose rules were applied.
         package let reader: ReaderModel
-        /// In one word.
+        /// The result in one word.
         package let outcome: Outcome
-        /// What stops it or what it leaves out, a sentence each.
+        /// The sentences that say what stops the reader or what it leaves out.
         package let reasons: [String]
     }
 
-    /// Whether the reader would open the file of `report` under the same password.
+    /// Tells whether the reader would open a file under the password that it was inspected with.
+    ///
+    /// - Parameter report: The file's inspection.
     package func verdict(on report: PKCS12Report) -> Verdict {
         let obstacles = rules.obstacles(in: report)
         guard obstacles.isEmpty else { return Verdict(reader: self, outcome: .fails, reasons: obstacles) }

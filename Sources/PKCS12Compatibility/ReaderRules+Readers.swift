@@ -1,6 +1,6 @@
 internal import OpenSSL
-/// The rules of each reader, from its documentation, its source, and runs of it.
 extension ReaderModel {
+    /// The reader's rules, from documentation, source and runs of it (scripts/interop).
     var rules: ReaderRules {
         switch self {
         case .openSSL: .openSSL
@@ -43,8 +43,8 @@ extension ReaderRules {
         return rules
     }()
 
-    /// The provider has neither the derivation of RFC 7292 nor scrypt: what is left is PBES2 with PBKDF2, under
-    /// PBMAC1 or no MAC.
+    /// The FIPS provider has neither the derivation of RFC 7292 nor scrypt. PBES2 with PBKDF2 remains, with PBMAC1 or
+    /// without a MAC.
     fileprivate static let openSSLFIPS = ReaderRules(
         ciphers: aes.union(["DES-EDE3-CBC"]), functions: sha2.union(truncatedSHA2),
         pbmac1: sha2.union(truncatedSHA2), missingMAC: .opens,
@@ -52,7 +52,7 @@ extension ReaderRules {
             if case .ec(let curve) = type { curve.hasPrefix("P-") } else { type == .rsa || type == .dsa }
         })
 
-    /// What imports: listing a file (`-l`) takes more, for it leaves the keys shut.
+    /// The rules of importing. `pk12util -l`, which lists a file, accepts more, because it does not open keys.
     fileprivate static let nss = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"],
         ciphers: aes.union(camellia).union(["DES-EDE3-CBC", "DES-CBC", "RC2-CBC", "SEED-CBC"]),
@@ -71,7 +71,7 @@ extension ReaderRules {
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
         iterationLimit: 10 << 20, takesKey: \.isKnown)
 
-    /// Keys are read when they are asked for, not when the key store is loaded; the rules are those of asking.
+    /// The rules of asking for a key. Loading the key store accepts more, because it does not open keys.
     fileprivate static let java = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6", "5.3"],
         ciphers: ["AES-128-CBC", "AES-256-CBC"], functions: sha2, macs: sha2.union(truncatedSHA2),
@@ -98,9 +98,9 @@ extension ReaderRules {
             }
         })
 
-    /// From Apple's published Security sources: PBES2 is always taken for AES-256 under HMAC-SHA-256, whatever
-    /// the file says; keys in the clear and nested safe contents are skipped; trouble with the MAC, PBMAC1
-    /// included, reads as a wrong password; everything else is a decoding error.
+    /// The rules of Apple's published Security sources. PBES2 is always read as AES-256 with HMAC-SHA-256, whatever the
+    /// file says. Keys in the clear and nested safe contents are skipped. An error of the MAC, PBMAC1 included, is reported
+    /// as a wrong password, and every other one as a decoding error.
     fileprivate static let apple = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"], ciphers: ["AES-256-CBC"],
         functions: ["SHA-256"], macs: sha2, takesAbsentPassword: false, readsPlainKeys: false,
@@ -113,7 +113,7 @@ extension ReaderRules {
 }
 
 extension KeyType {
-    /// Whether it is a kind with a name of its own here.
+    /// Whether this OpenSSL knows the kind of key.
     fileprivate var isKnown: Bool {
         if case .other = self { false } else { true }
     }

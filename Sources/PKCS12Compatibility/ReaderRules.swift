@@ -1,68 +1,84 @@
 internal import OpenSSL
-/// The rules of one reader.
+/// The rules of one reader: what it accepts in a PKCS #12 file.
 struct ReaderRules {
-    /// What the reader does with a file that has no MAC.
+    /// The way in which a reader treats a file without a MAC.
     enum MissingMAC {
+        /// The reader opens the file.
         case opens
-        /// Only under no password or the empty one.
+        /// The reader opens the file only without a password or under the empty one.
         case opensUnderEmptyPassword
+        /// The reader does not open the file.
         case fails
     }
 
-    /// The schemes of RFC 7292 and PKCS #5 1.5, by their identifiers' last numbers: `12.1.3`, `5.3`.
+    /// The schemes of RFC 7292 and PKCS #5 v1.5, by the last numbers of their identifiers: `12.1.3`, `5.3`.
     var schemes: Set<String> = []
-    /// The ciphers of PBES2 by OpenSSL's names; RC2 without its bits.
+    /// The ciphers of PBES2, by OpenSSL's names; RC2 without the effective key bits.
     var ciphers: Set<String> = []
-    /// The digests inside PBKDF2's HMAC.
+    /// The digests inside the HMAC of PBKDF2.
     var functions: Set<String> = []
+    /// Whether scrypt is accepted.
     var hasScrypt = false
-    /// The digests of MACs of RFC 7292.
+    /// The digests of the MACs of RFC 7292.
     var macs: Set<String> = []
-    /// The digests of PBMAC1; nil where the reader does not have it.
+    /// The digests of PBMAC1; nil where the reader lacks PBMAC1.
     var pbmac1: Set<String>?
+    /// The way in which a file without a MAC is treated.
     var missingMAC = MissingMAC.fails
+    /// Whether BER is accepted beside DER.
     var takesBER = true
+    /// Whether zero bytes behind the file are accepted.
     var takesTrailingZeroes = true
+    /// Whether passwords outside of ASCII are accepted.
     var takesNonASCII = true
+    /// Whether a file under no password, as opposed to the empty one, is opened.
     var takesAbsentPassword = true
+    /// Whether bags with revocation lists are accepted.
     var takesRevocationLists = true
+    /// Whether bags with secrets are accepted.
     var takesSecrets = true
-    /// Whether keys in the clear are read; they are left out where not.
+    /// Whether keys in the clear are read; a reader that does not read them leaves them out.
     var readsPlainKeys = true
-    /// Whether safe contents inside safes are read; they are left out where not.
+    /// Whether safe contents inside safes are read; a reader that does not read them leaves them out.
     var readsNestedSafes = true
-    /// Whether certificates without a key are found that Java's attribute does not mark as trusted.
+    /// Whether certificates without a key are found that Java's attribute does not mark as trust anchors.
     var readsUnmarkedCertificates = true
+    /// Whether bags of unknown types are accepted.
     var takesUnknownBags = true
+    /// Whether a friendly name or localKeyID without a value, or with several, is accepted.
     var takesOddAttributes = true
+    /// Whether a file with a certificate that cannot be parsed is opened.
     var takesUnreadableCertificates = false
-    /// The only number of keys that is taken; nil for any.
+    /// The only number of private keys that is accepted; nil for any.
     var onlyKeyCount: Int?
-    /// The largest number of safes.
+    /// The largest number of safes that is accepted.
     var safeCount = Int.max
+    /// The largest iteration count that is accepted.
     var iterationLimit = Int.max
+    /// Whether a MAC with an empty salt is accepted.
     var takesEmptySalt = true
-    /// Whether a private key of this kind is taken.
+    /// Tells whether private keys of a kind are accepted.
     var takesKey: @Sendable (KeyType) -> Bool = { _ in true }
-    /// How the reader reports trouble with the MAC and with the rest, where that is exactly known.
+    /// The words in which the reader reports an error of the MAC; nil where they are not exactly known.
     var macError: String?
+    /// The words in which the reader reports every other error; nil where they are not exactly known.
     var structureError: String?
 }
 
 extension ReaderRules {
-    /// Everything that keeps the reader from opening the file, in the order in which it would meet it.
+    /// The sentences that say what keeps the reader from opening the file, in the order in which the reader would meet it.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
-        // What OpenSSL does not know by name, none of the readers does.
+        // No reader has a scheme for which OpenSSL has no name.
         let unknown = contents.unknownSchemes.uniqued.map {
             error("The encryption is \($0)", structureError)
         }
         let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
-        // What a file that did not open here holds is not known.
+        // The inside of a file that did not open here is not known.
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
 
-    /// What the reader silently leaves out.
+    /// The sentences that say what the reader leaves out without a word.
     func losses(in contents: PKCS12Contents) -> [String] {
         var losses: [String] = []
         if !readsPlainKeys, contents.plainKeyCount > 0 {
@@ -78,6 +94,7 @@ extension ReaderRules {
         return losses
     }
 
+    /// What shows without a password.
     private func outerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         let form = contents.passwordForm
@@ -103,14 +120,14 @@ extension ReaderRules {
                 found.append(error("The password is absent, not empty", macError))
             }
         }
-        // Readers take the standard encodings and, some of them, one more; a form that none of the standards
-        // has opens in none but the program that wrote it.
+        // Only the program that wrote a file opens it when the password is in an encoding that no standard names.
         if contents.notes.contains(where: \.isOddPassword) {
             found.append("The password is encoded in no standard way.")
         }
         return found
     }
 
+    /// What is wrong with the MAC.
     private func obstacles(in mac: MACInfo) -> [String] {
         switch mac.scheme {
         case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
@@ -126,6 +143,7 @@ extension ReaderRules {
             ? ["The MAC has \(mac.iterations) iterations, above the limit of \(iterationLimit)."] : []
     }
 
+    /// What is wrong with the encryption of a layer; nil for nothing.
     private func obstacle(_ layer: PKCS12Layer) -> String? {
         if layer.iterations > iterationLimit {
             return "\(layer.description): more iterations than the limit of \(iterationLimit)."
@@ -145,6 +163,7 @@ extension ReaderRules {
         }
     }
 
+    /// What shows only when the file is open.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
@@ -182,8 +201,9 @@ extension ReaderRules {
         return found.uniqued
     }
 
-    private func error(_ reason: String, _ error: String?) -> String {
-        error.map { "\(reason): \($0)." } ?? "\(reason)."
+    /// A sentence that ends with the reader's own words for the error, where they are known.
+    private func error(_ reason: String, _ words: String?) -> String {
+        words.map { "\(reason): \($0)." } ?? "\(reason)."
     }
 }
 

@@ -5,12 +5,14 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("The model of a reader")
+@Suite("Models of readers of PKCS #12")
 struct ReaderModelTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
 
-    @Test("says of every profile whether the reader opens it", arguments: PKCS12Profile.Name.allCases)
+    @Test(
+        "Each model tells whether the reader opens a file of each profile",
+        arguments: PKCS12Profile.Name.allCases)
     func profiles(name: PKCS12Profile.Name) throws {
         let failing: Set<ReaderModel> =
             switch name {
@@ -30,14 +32,14 @@ struct ReaderModelTests {
         }
     }
 
-    @Test("knows Apple's rules to the letter")
+    @Test("The model of Apple's import follows every rule of its published source")
     func apple() throws {
         let pbmac1 = PKCS12.inspect(try PKCS12Samples.written(PKCS12Profile(.pbmac1)), password: password)
         #expect(ReaderModel.apple.verdict(on: pbmac1).reasons.first?.contains("errSecAuthFailed") == true)
         let noMAC = PKCS12.inspect(try PKCS12Samples.written(PKCS12Profile(.noMAC)), password: password)
         #expect(ReaderModel.apple.verdict(on: noMAC).reasons.first?.contains("errSecDecode") == true)
 
-        // AES-128 is read as AES-256, and what comes out is no bag.
+        // Apple reads AES-128 as AES-256, and the plaintext is then no bag.
         #expect(try outcome(.apple, cipher: OID.aes128CBC, prf: OID.hmacSHA256) == .fails)
         #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA1) == .fails)
         #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA256) == .opens)
@@ -83,7 +85,7 @@ struct ReaderModelTests {
         return coder.serializedBytes
     }
 
-    @Test("knows that nobody has an encryption that OpenSSL has no name for")
+    @Test("No reader opens an encryption for which OpenSSL has no name")
     func unknownScheme() throws {
         let layer = PKCS12Samples.layer(
             algorithm: try encoded { coder in
@@ -96,7 +98,7 @@ struct ReaderModelTests {
         #expect(ReaderModel.allCases.allSatisfy { $0.verdict(on: report).outcome == .fails })
     }
 
-    @Test("knows that Java finds a lone certificate only where it is marked as trusted")
+    @Test("Java finds a certificate without a key only where an attribute marks it as trusted")
     func loneCertificate() throws {
         for mark in [[], try attributes(OID.javaTrustedKeyUsage, values: [[1]])] {
             let bag = try encoded { coder in
@@ -113,7 +115,7 @@ struct ReaderModelTests {
         }
     }
 
-    @Test("counts keys and safes, and minds encoding and password")
+    @Test("The numbers of keys and safes, the encoding and the password count where a reader limits them")
     func shape() throws {
         let keys = try [PKCS12Samples.bag(key: first.key), PKCS12Samples.bag(key: PKCS12Samples.second.key)]
         let two = try outcomes([PKCS12Samples.safe(keys)])
@@ -133,7 +135,7 @@ struct ReaderModelTests {
         #expect(Set(foreign.filter { $0.value == .fails }.keys) == [.java, .openSSLFIPS])
     }
 
-    @Test("does not know what is inside a file that did not open, and knows what shows from outside")
+    @Test("The inside of a file that did not open is unknown, and its MAC and encryption are judged")
     func unopened() throws {
         let wrong = PKCS12Password.text(SecretBytes(utf8: "wrong"))
         let modern = outcomes(try PKCS12Samples.written(), password: wrong)

@@ -12,7 +12,7 @@ package enum PKCS12Note: Sendable, Hashable {
     case oddFriendlyName(place: String)
     /// A safe holds no bag.
     case emptySafe(place: String)
-    /// The same certificate stands in the file more than once.
+    /// A certificate stands in the file more than once.
     case duplicateCertificate(label: String)
     /// A certificate has the localKeyID of a key that is not its own.
     case mismatchedKey(place: String)

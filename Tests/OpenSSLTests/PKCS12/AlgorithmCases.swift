@@ -3,7 +3,7 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// A scheme that one identifier names.
+/// An encryption scheme of which one identifier names key derivation and cipher.
 struct NamedScheme: Sendable, CustomTestStringConvertible {
     let oid: String
     let name: String
@@ -34,18 +34,18 @@ struct NamedScheme: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An encryption scheme of PBES2.
+/// A cipher of PBES2, with what a test needs to write it.
 struct PBES2Cipher: Sendable, CustomTestStringConvertible {
-    /// How the parameters are written.
+    /// The parameters in the cipher's AlgorithmIdentifier.
     enum Parameters: Sendable {
         case vector(Int)
-        /// RC2's version, then the vector.
+        /// The version of RC2, then the initialisation vector.
         case version(Int)
-        /// The vector, then CAST5's key bits.
+        /// The initialisation vector, then the key bits of CAST5.
         case keyBits(Int)
-        /// GCM's vector and tag length; nil leaves the default.
+        /// The initialisation vector and the tag length of GCM; nil leaves out the tag length.
         case tag(Int?)
-        /// RC4 has none.
+        /// No parameters, as for RC4.
         case none
     }
 
@@ -54,7 +54,7 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     let keyLength: Int
     let parameters: Parameters
     var statesKeyLength = false
-    /// The cipher to write with where OpenSSL's PBES2 does not have it; nil where it does.
+    /// The OpenSSL name of the cipher where OpenSSL's own PBES2 lacks it; nil where OpenSSL's PBES2 has it.
     var primitive: String?
     var testDescription: String { name }
 
@@ -135,7 +135,7 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An HMAC, as PBKDF2 and PBMAC1 name it.
+/// An HMAC that serves as pseudo-random function of PBKDF2 and as MAC of PBMAC1.
 struct PseudoRandomFunction: Sendable, CustomTestStringConvertible {
     let name: String
     let oid: String
@@ -163,7 +163,7 @@ struct PseudoRandomFunction: Sendable, CustomTestStringConvertible {
 }
 
 extension DER.Serializer {
-    /// AlgorithmIdentifier of PBES2 with any derivation and cipher.
+    /// Appends the AlgorithmIdentifier of PBES2 with any key derivation and cipher.
     mutating func appendPBES2(
         _ derivation: (inout DER.Serializer) throws -> Void, _ cipher: (inout DER.Serializer) throws -> Void
     ) throws {
@@ -176,7 +176,7 @@ extension DER.Serializer {
         }
     }
 
-    /// The fields of an AlgorithmIdentifier of PBKDF2; without a function it is HMAC-SHA-1.
+    /// Appends the fields of an AlgorithmIdentifier of PBKDF2; a `prf` of nil leaves the default, HMAC-SHA-1.
     mutating func appendPBKDF2(_ salt: [UInt8], _ iterations: Int, keyLength: Int?, prf: String?) throws {
         try objectIdentifier(OID.pbkdf2)
         try sequence { values in

@@ -4,14 +4,16 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// Every scheme is written by OpenSSL's own functions, or from its primitives where it has no more than
-/// those, and read by the reader.
-@Suite("A PKCS #12 file opens")
+/// Files whose layers are written by OpenSSL's own functions, or by OpenSSL's primitives for schemes that it lacks, and
+/// read by our reader.
+@Suite("Algorithms of PKCS #12 files")
 struct AlgorithmTests {
     private static let salt: [UInt8] = [8, 7, 6, 5, 4, 3, 2, 1]
     private static let word = "password"
 
-    @Test("under every scheme of RFC 7292 and of PKCS #5 1.5 that OpenSSL has", arguments: NamedScheme.pbes1)
+    @Test(
+        "A file opens under every scheme of RFC 7292 and PKCS #5 v1.5 that OpenSSL has",
+        arguments: NamedScheme.pbes1)
     func pbes1(scheme: NamedScheme) throws {
         let algorithm = try ASN1.encoded { try $0.appendPBES1(scheme.oid, Self.salt, 3) }
         try expect("\(scheme.name) 3") {
@@ -19,7 +21,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("under Bouncy Castle's schemes with AES", arguments: NamedScheme.bouncyCastle)
+    @Test("A file opens under Bouncy Castle's schemes with AES", arguments: NamedScheme.bouncyCastle)
     func bouncyCastle(scheme: NamedScheme) throws {
         let algorithm = try ASN1.encoded { try $0.appendPBES1(scheme.oid, Self.salt, 3) }
         func derived(_ purpose: CInt, _ count: Int) throws -> [UInt8] {
@@ -35,7 +37,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("under PBES2 with every cipher", arguments: PBES2Cipher.all)
+    @Test("A file opens under PBES2 with every cipher", arguments: PBES2Cipher.all)
     func pbes2(cipher: PBES2Cipher) throws {
         let keyLength = cipher.statesKeyLength ? cipher.keyLength : nil
         let algorithm = try ASN1.encoded { coder in
@@ -55,7 +57,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("under PBES2 with every pseudo-random function", arguments: PseudoRandomFunction.all)
+    @Test("A file opens under PBES2 with every pseudo-random function", arguments: PseudoRandomFunction.all)
     func pseudoRandomFunctions(function: PseudoRandomFunction) throws {
         let vector = [UInt8](repeating: 6, count: 16)
         let algorithm = try ASN1.encoded { coder in
@@ -74,7 +76,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("under PBES2 with HMAC-SHA-1 left unsaid")
+    @Test("A file opens under PBES2 whose pseudo-random function is the default, HMAC-SHA-1")
     func defaultFunction() throws {
         let algorithm = try ASN1.encoded { coder in
             try coder.appendPBES2(
@@ -89,7 +91,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("under PBES2 with scrypt, its key length said or unsaid", arguments: [nil, 32])
+    @Test("A file opens under PBES2 with scrypt, with and without a stated key length", arguments: [nil, 32])
     func scrypt(keyLength: Int?) throws {
         let algorithm = try ASN1.encoded { coder in
             try coder.appendPBES2(
@@ -112,7 +114,7 @@ struct AlgorithmTests {
     }
 
     @Test(
-        "with a MAC of every digest",
+        "A file opens with a MAC of every digest",
         arguments: [
             ("MD4", "HMAC-MD4"), ("MD5", "HMAC-MD5"), ("SHA1", "HMAC-SHA-1"), ("SHA224", "HMAC-SHA-224"),
             ("SHA256", "HMAC-SHA-256"), ("SHA384", "HMAC-SHA-384"), ("SHA512", "HMAC-SHA-512"),
@@ -134,7 +136,9 @@ struct AlgorithmTests {
         #expect(wrong.verdict == .wrongPassword)
     }
 
-    @Test("with PBMAC1 of every HMAC over every pseudo-random function", arguments: PseudoRandomFunction.all)
+    @Test(
+        "A file opens with PBMAC1 of every HMAC over every pseudo-random function",
+        arguments: PseudoRandomFunction.all)
     func pbmac1(mac: PseudoRandomFunction) throws {
         for prf in PseudoRandomFunction.all {
             let file = try Self.file(mac: mac, prf: prf, keyLength: 32)
@@ -147,7 +151,8 @@ struct AlgorithmTests {
     }
 
     @Test(
-        "with a key of 20 to 64 octets in PBMAC1 and no other", arguments: [nil, 0, 1, 19, 20, 64, 65, 129])
+        "A file with PBMAC1 opens if the key has 20 to 64 octets, and is malformed otherwise",
+        arguments: [nil, 0, 1, 19, 20, 64, 65, 129])
     func pbmac1KeyLength(length: Int?) throws {
         let file = try Self.file(
             mac: PseudoRandomFunction.all[0], prf: PseudoRandomFunction.all[0], keyLength: length)
@@ -155,7 +160,7 @@ struct AlgorithmTests {
         #expect(report.verdict == (length.map { 20...64 ~= $0 } == true ? .ok : .malformed))
     }
 
-    /// A file with one certificate in the open and a PBMAC1 made from OpenSSL's primitives.
+    /// A file with one certificate in the clear and a PBMAC1 made of OpenSSL's primitives.
     private static func file(
         mac: PseudoRandomFunction, prf: PseudoRandomFunction, keyLength: Int?
     ) throws -> [UInt8] {
@@ -183,7 +188,7 @@ struct AlgorithmTests {
             try coder.sequence { pfx in
                 try pfx.serialize(3)
                 try pfx.appendData(content)
-                // RFC 9579 has readers ignore salt and count of the MacData itself.
+                // Readers ignore the salt and the count of the MacData itself (RFC 9579, 5).
                 try pfx.appendMACData(
                     AuthenticationCode(algorithm: algorithm, value: code, salt: [], iterations: 1))
             }

@@ -6,7 +6,7 @@ import Testing
 struct DamageTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
-    @Test("cut off after any byte is malformed")
+    @Test("A PKCS #12 file that is cut off after any byte is malformed")
     func truncation() throws {
         let bytes = try PKCS12Samples.written()
         for count in 0..<bytes.count {
@@ -14,19 +14,19 @@ struct DamageTests {
         }
     }
 
-    @Test("and truncated at any byte of BER with indefinite lengths is never accepted")
+    @Test("A BER file of indefinite length that is cut off after any byte never passes its MAC")
     func openEnd() throws {
         let bytes = try PKCS12Samples.written()
         for count in 4..<bytes.count {
             let cut = [0x30, 0x80] + bytes[4..<count] + [0, 0]
             let report = PKCS12.inspect(Array(cut), password: password)
-            // Cut exactly before the MAC, what is left is a whole file without one.
+            // A file that is cut off exactly before the MAC is a whole file without a MAC.
             #expect(report.verdict != .ok || report.contents.mac == nil)
         }
     }
 
     @Test(
-        "in 2,000 seeded ways opens only where what the MAC protects is whole, and always ends in a verdict")
+        "Of 2,000 seeded mutants only those open whose AuthenticatedSafe is whole, and each has a verdict")
     func mutants() throws {
         let files = try [
             PKCS12Samples.written(.modern.iterations(1), chain: [PKCS12Samples.second.certificate]),
@@ -44,9 +44,9 @@ struct DamageTests {
     }
 }
 
-/// Seeded damage to files.
+/// Random damage to files, the same for each seed.
 enum Damage {
-    /// Changes one to four places.
+    /// Changes, removes, inserts or repeats bytes in one to four places.
     static func mutate(_ mutant: inout [UInt8], using generator: inout SeededGenerator) {
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
             change(&mutant, using: &generator)

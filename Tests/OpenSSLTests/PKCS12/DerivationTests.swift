@@ -2,11 +2,13 @@ import SecretMemory
 @testable import OpenSSL
 import Testing
 
-@Suite("A key derivation on compression functions")
+@Suite("Key derivation on compression functions")
 struct DerivationTests {
     private static let digests = ["SHA1", "SHA256", "SHA2-256", "SHA512"]
 
-    @Test("gives what OpenSSL's PBKDF2 gives, whatever the lengths", arguments: digests)
+    @Test(
+        "PBKDF2 on compression functions gives what OpenSSL's PBKDF2 gives, whatever the lengths",
+        arguments: digests)
     func pbkdf2(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))
         for passwordLength in [0, 1, 20, 63, 64, 65, 127, 128, 129, 300] {
@@ -25,7 +27,9 @@ struct DerivationTests {
         }
     }
 
-    @Test("gives what OpenSSL's derivation of RFC 7292 gives, whatever the lengths", arguments: digests)
+    @Test(
+        "The derivation of RFC 7292 on compression functions gives what OpenSSL's gives, whatever the lengths",
+        arguments: digests)
     func pkcs12(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))
         // Octets of 0xFF make the sum of step 6C carry through the whole block.
@@ -37,7 +41,7 @@ struct DerivationTests {
             ] {
                 for purpose in 1...3 {
                     let salt = [UInt8](repeating: UInt8(octet), count: saltLength)
-                    // OpenSSL takes no salt of no octets where the password has none either.
+                    // OpenSSL refuses an empty salt together with an empty password.
                     guard length + saltLength > 0 else { continue }
                     let expected = try LibraryWriter.pkcs12(
                         bytes: password, salt: salt, purpose: CInt(purpose), iterations: iterations,
@@ -52,7 +56,8 @@ struct DerivationTests {
     }
 
     @Test(
-        "is not there for the digests that only EVP has", arguments: ["MD5", "SHA384", "SHA3-256", "SM3", ""])
+        "Digests that only EVP has get no key derivation on compression functions",
+        arguments: ["MD5", "SHA384", "SHA3-256", "SM3", ""])
     func others(digest: String) {
         #expect(FastKeyDerivation(digest: digest) == nil)
     }

@@ -3,8 +3,8 @@ import COpenSSL
 @testable import OpenSSL
 import SwiftASN1
 
-/// Layers and MACs as OpenSSL's own functions make them from an AlgorithmIdentifier, so that what the reader
-/// derives is held against something that is not the reader.
+/// Writes layers and MACs with OpenSSL's own functions for PKCS #12 and PKCS #5. It shares no code with the reader and the
+/// writer of the module, so that an error that both have in common shows.
 enum LibraryWriter {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -39,7 +39,7 @@ enum LibraryWriter {
             ciphertext: Array(UnsafeBufferPointer(start: output, count: Int(count))))
     }
 
-    /// A layer whose key comes from elsewhere, for schemes that OpenSSL has only the parts of.
+    /// A layer under a key that the test derived, for schemes of which OpenSSL has only the primitives.
     static func encrypt(
         _ plaintext: SecretBytes, algorithm: [UInt8], cipher name: String, key: [UInt8], vector: [UInt8],
         tagLength: Int? = nil
@@ -91,7 +91,7 @@ enum LibraryWriter {
         return key
     }
 
-    /// The derivation of RFC 7292, B.2, for the purpose of that number, from a password in ASCII.
+    /// The derivation of RFC 7292, B.2, from a password in ASCII; `purpose` is the ID of B.3.
     static func pkcs12(
         _ password: String, salt: [UInt8], purpose: CInt, iterations: Int, digest: String, count: Int
     ) throws -> [UInt8] {
@@ -100,7 +100,7 @@ enum LibraryWriter {
             bytes: wide, salt: salt, purpose: purpose, iterations: iterations, digest: digest, count: count)
     }
 
-    /// The same from the password's final octets.
+    /// The derivation of RFC 7292, B.2, from the octets that go into it; `purpose` is the ID of B.3.
     static func pkcs12(
         bytes: [UInt8], salt: [UInt8], purpose: CInt, iterations: Int, digest: String, count: Int
     ) throws -> [UInt8] {
@@ -128,7 +128,7 @@ enum LibraryWriter {
         return Array(code.prefix(count))
     }
 
-    /// `file`, which has no MAC, with the one that `PKCS12_set_mac` gives it.
+    /// A copy of `file`, which has no MAC, with the MAC that OpenSSL's `PKCS12_set_mac` adds.
     static func authenticated(_ file: [UInt8], digest: String, password: String) throws -> [UInt8] {
         var structure = unsafe PKCS12_init_ex(NID_pkcs7_data, LibraryContext.legacy.pointer, nil)
         defer { unsafe PKCS12_free(structure) }

@@ -3,14 +3,14 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// Each of these files would hold a core for minutes, or forever, if its work were begun.
-@Suite("A PKCS #12 file that asks for too much", .timeLimit(.minutes(1)))
+/// Files that would keep a processor busy for minutes, or for ever, if the work that they ask for were begun.
+@Suite("Limits of PKCS #12 files", .timeLimit(.minutes(1)))
 struct LimitTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
 
     @Test(
-        "is refused before the derivation: in the MAC, in a safe, in a key, in a key inside a safe",
+        "An impossible iteration count is refused before the derivation, in MAC, safe and key",
         arguments: [0, -1, 2_000_001, 2_147_483_647, Int.min, Int.max])
     func iterations(count: Int) throws {
         let bag = try PKCS12Samples.bag(certificate: first.certificate)
@@ -27,7 +27,7 @@ struct LimitTests {
         }
     }
 
-    @Test("is refused when the counts add up to too much, whatever the password")
+    @Test("Iteration counts that add up to too much are refused, whatever the password")
     func totalIterations() throws {
         let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000_000)
         let keys = try [
@@ -42,7 +42,7 @@ struct LimitTests {
         }
     }
 
-    @Test("is refused when scrypt is to take too much memory or time, or has impossible parameters")
+    @Test("Parameters of scrypt that are impossible or take too much memory or time are refused")
     func scrypt() throws {
         for (cost, blockSize, parallelization) in [
             (1 << 20, 8, 1), (1 << 14, 1 << 20, 1), (1 << 10, 1, 1 << 20), (3, 1, 1), (1, 1, 1), (-2, 1, 1),
@@ -74,7 +74,7 @@ struct LimitTests {
         }
     }
 
-    @Test("is refused for its size, its number of safes and its number of bags, and not one before")
+    @Test("A file is refused for one byte, one safe or one bag more than the limit")
     func counts() throws {
         var limits = PKCS12Limits.standard
         let bag = try PKCS12Samples.bag(certificate: first.certificate)
@@ -96,7 +96,7 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
-    @Test("is refused for safe contents three deep inside safe contents")
+    @Test("Safe contents are accepted two levels deep and refused three levels deep")
     func nesting() throws {
         var contents = try PKCS12Samples.contents([])
         for depth in 1...3 {
@@ -107,7 +107,7 @@ struct LimitTests {
         }
     }
 
-    @Test("is refused as malformed when it is nothing but tags, a mebibyte of them")
+    @Test("A mebibyte of nothing but tags is malformed, and no parser overflows the stack")
     func deepTags() {
         for pattern: [UInt8] in [[0x30, 0x80], [0x30, 0x00], [0x24, 0x80], [0x04, 0x00], [0x00]] {
             let bytes = [0x30, 0x80] + Array(repeatElement(pattern, count: (1 << 19) - 2).joined())

@@ -10,7 +10,7 @@ struct ReadingTests {
     private let first = PKCS12Samples.first
     private let second = PKCS12Samples.second
 
-    @Test("finds every identity, whatever the order and whether localKeyID is right")
+    @Test("Every identity is found, whatever the order of the bags and even if localKeyID is wrong")
     func severalIdentities() throws {
         let confusing = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let bytes = try PKCS12Samples.file([
@@ -28,7 +28,7 @@ struct ReadingTests {
         #expect(contents.certificates.isEmpty)
     }
 
-    @Test("tells a certificate for another key from a key without one")
+    @Test("A key whose certificate is for another key is told from a key without a certificate")
     func mismatch() throws {
         let named = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let mismatched = try PKCS12.read(
@@ -51,7 +51,7 @@ struct ReadingTests {
         #expect(throws: PKCS12Error(.noIdentity)) { try alone.requireIdentities() }
     }
 
-    @Test("reads a file without a MAC only when told to, and looks at it always")
+    @Test("A file without a MAC is read only if the caller allows it, and is always inspected")
     func withoutMAC() throws {
         let bytes = try PKCS12Samples.file(
             [PKCS12Samples.safe([PKCS12Samples.bag(key: first.key)])], mac: .none)
@@ -63,10 +63,10 @@ struct ReadingTests {
         #expect(PKCS12.inspect(bytes, password: .absent).verdict == .wrongPassword)
     }
 
-    @Test("never blames the password that the MAC accepts for a key or a safe under another")
+    @Test("A password that the MAC accepts is never blamed for a key or a safe under another one")
     func twoPasswords() throws {
         let own = SecretBytes(utf8: "another")
-        // Always the same, for one wrong key in 256 makes what looks like padding.
+        // A fixed plaintext: under one wrong key in 256 the last octets look like padding.
         let fixed = SecretBytes([UInt8](repeating: 0x41, count: 48))
         let locked = try PKCS12.read(
             PKCS12Samples.file([
@@ -83,7 +83,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "takes the password as UTF-16, ISO-8859-1 and widened bytes where a file was written so, and says so")
+        "A password is tried as UTF-16, ISO-8859-1 and widened bytes too, and a note says which one opened")
     func passwordEncodings() throws {
         let typed = SecretBytes(utf8: "Mötley")
         let latin1 = try #require(typed.transcodedToLatin1())
@@ -106,7 +106,7 @@ struct ReadingTests {
         #expect(try PKCS12.read(notUTF8, password: .text(latin1)).notes.count == 1)
     }
 
-    @Test("refuses a password with a zero byte inside")
+    @Test("A password with a zero byte inside is refused")
     func zeroByte() throws {
         let bytes = try PKCS12Samples.written()
         #expect(throws: PKCS12Error(.refused(limit: .passwordWithZeroByte))) {
@@ -114,7 +114,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("forgives up to 16 zero bytes behind the file and nothing else", arguments: [0, 1, 16, 17])
+    @Test("Up to 16 zero bytes behind the file are accepted, and no other octets", arguments: [0, 1, 16, 17])
     func trailingZeroes(count: Int) throws {
         let bytes = try PKCS12Samples.written() + [UInt8](repeating: 0, count: count)
         let report = PKCS12.inspect(bytes, password: password)
@@ -123,7 +123,7 @@ struct ReadingTests {
         #expect(PKCS12.inspect(bytes + [1], password: password).verdict == .malformed)
     }
 
-    @Test("reads BER of indefinite length, zero bytes behind it included", arguments: [0, 5])
+    @Test("BER of indefinite length is read, with and without zero bytes behind it", arguments: [0, 5])
     func indefiniteLength(trailing: Int) throws {
         let bytes = try PKCS12Samples.file([
             PKCS12Samples.safe([PKCS12Samples.bag(certificate: first.certificate)])
@@ -141,7 +141,7 @@ struct ReadingTests {
         #expect(contents.notes.contains(.trailingZeroes(trailing)) == (trailing > 0))
     }
 
-    @Test("names what it cannot do and never blames the password for it")
+    @Test("An unsupported algorithm is named, and the password is not blamed for it")
     func unsupported() throws {
         let unknown = try PKCS12Samples.layer { coder in
             try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
@@ -164,14 +164,14 @@ struct ReadingTests {
                 == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
     }
 
-    @Test("says of PKCS #7 what it is")
+    @Test("A PKCS #7 file is malformed, and the message says that it is PKCS #7")
     func certificateMessage() throws {
         let report = PKCS12.inspect(try PKCS12Samples.safe([]), password: password)
         #expect(report.verdict == .malformed)
         #expect(report.message.contains("PKCS #7"))
     }
 
-    @Test("notes a safe that holds nothing, open or encrypted")
+    @Test("A safe without bags is noted, in the clear and encrypted")
     func emptySafes() throws {
         let contents = try PKCS12.read(
             PKCS12Samples.file([PKCS12Samples.safe([]), PKCS12Samples.encryptedSafe([])]), password: password)
@@ -179,7 +179,7 @@ struct ReadingTests {
         #expect(contents.certificateCount == 0)
     }
 
-    @Test("reports keys of kinds that OpenSSL has not, secrets, revocation lists and strange bags")
+    @Test("Keys of unknown kinds, secrets, revocation lists and bags of unknown types are reported")
     func otherBags() throws {
         let key = try ASN1.encoded { coder in
             try coder.sequence { info in
@@ -224,7 +224,7 @@ struct ReadingTests {
         #expect(contents.certificates == [first.certificate])
     }
 
-    @Test("reports a certificate that cannot be parsed and goes on")
+    @Test("A certificate that cannot be parsed is reported, and the others are read")
     func unreadableCertificate() throws {
         let broken = try ASN1.encoded { coder in
             try coder.sequence { value in
@@ -244,7 +244,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "takes a friendly name of any string type and any length",
+        "A friendly name of any string type and any length is read, and a note says what is odd about it",
         arguments: [
             FriendlyName(.bmpString, [0, 65, 0, 66], "AB", isOdd: false),
             FriendlyName(.bmpString, [0, 65, 0, 0], "A", isOdd: false),

@@ -4,10 +4,10 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("What is written as PKCS #12")
+@Suite("Writing PKCS #12")
 struct RoundTripTests {
     @Test(
-        "opens again under its password and no other",
+        "A written file opens under its password and under no other",
         arguments: PKCS12Profile.Name.allCases, ["password", "", "Mötley Crüe", "пароль 🔑"])
     func passwords(name: PKCS12Profile.Name, password: String) throws {
         let bytes = try PKCS12Samples.written(PKCS12Profile(name), password: SecretBytes(utf8: password))
@@ -24,7 +24,9 @@ struct RoundTripTests {
         #expect(other.verdict == .wrongPassword)
     }
 
-    @Test("says which encryption and MAC it has, even under a wrong password", arguments: ProfileCase.all)
+    @Test(
+        "The encryption and the MAC of a written file are reported, even under a wrong password",
+        arguments: ProfileCase.all)
     func schemes(expected: ProfileCase) throws {
         for iterations in [nil, 3] {
             var profile = PKCS12Profile(expected.name)
@@ -35,7 +37,7 @@ struct RoundTripTests {
                 let isRight = (expected.name == .emptyPassword) == password.isEmpty
                 #expect(report.verdict == (isRight ? .ok : .wrongPassword))
                 let encryption = expected.encryption.map { "\($0) \(iterations ?? 2048)" }
-                // Without a MAC a wrong password stops the reader at the first layer, not before.
+                // Without a MAC, the first layer is what shows that a password is wrong.
                 #expect(
                     report.contents.encryption == (isRight ? encryption : Array(encryption.prefix(1)))
                         || report.contents.encryption == encryption)
@@ -58,7 +60,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("keeps the chain in its order, without keys")
+    @Test("The chain is written in its order")
     func chain() throws {
         let chain = [PKCS12Samples.second.certificate, PKCS12Samples.Identity("Third").certificate]
         let contents = try PKCS12.read(
@@ -68,7 +70,7 @@ struct RoundTripTests {
         #expect(contents.identities.first?.friendlyName == nil)
     }
 
-    @Test("leaves the chain out where the profile is that of the samples, which have none")
+    @Test("The profile of the samples leaves out the chain unless told otherwise")
     func withoutChain() throws {
         var profile = PKCS12Profile(.purebredSample)
         let chain = [PKCS12Samples.second.certificate]
@@ -80,18 +82,18 @@ struct RoundTripTests {
         #expect(whole.certificates == chain)
     }
 
-    @Test("has the exact shape of the samples under their profile")
+    @Test("The profile of the samples writes the MacData that the samples have")
     func sampleShape() throws {
         let bytes = try PKCS12Samples.written(PKCS12Profile(.purebredSample))
         let pfx = try PFX(bytes, limits: .standard)
-        // MacData of exactly a SHA-1 DigestInfo and eight octets of salt: no count.
+        // A MacData of this size holds a DigestInfo with SHA-1 and eight octets of salt, and no iteration count.
         #expect(pfx.macData?.encodedBytes.count == 47)
         let report = PKCS12.inspect(bytes, password: .text(PKCS12Samples.password))
         #expect(report.contents.mac?.saltLength == 8)
         #expect(!report.contents.notes.contains(.basicEncoding))
     }
 
-    @Test("opens without a password being given when the password is empty")
+    @Test("A file under the empty password opens without a password being given")
     func emptyPassword() throws {
         let bytes = try PKCS12Samples.written(.compatible, password: SecretBytes([]))
         let contents = try PKCS12.read(bytes, password: nil)
@@ -99,7 +101,9 @@ struct RoundTripTests {
         #expect(throws: PKCS12Error(.wrongPassword)) { try PKCS12.read(bytes, password: .absent) }
     }
 
-    @Test("is not written for a certificate of another key, with a cut password or with impossible work")
+    @Test(
+        "No file is written for another key's certificate, a password with a zero byte or impossible iterations"
+    )
     func refusals() throws {
         #expect(throws: PKCS12Error(.keyMismatch)) {
             try PKCS12.create(
@@ -117,7 +121,7 @@ struct RoundTripTests {
     }
 }
 
-/// What a profile's name promises.
+/// The encryption and the MAC that the name of a profile promises.
 struct ProfileCase: Sendable, CustomTestStringConvertible {
     let name: PKCS12Profile.Name
     let encryption: [String]
