@@ -93,6 +93,34 @@ struct RoundTripTests {
         #expect(!report.contents.notes.contains(.basicEncoding))
     }
 
+    @Test("Random octets are drawn for the certificates, then for each key, then for the MAC")
+    func drawing() throws {
+        // The fixtures keep their bytes only while this order stays.
+        let first = PKCS12Samples.first
+        for (name, sizes) in [
+            (PKCS12Profile.Name.modern, [16, 16, 16, 16, 16]), (.compatible, [8, 8, 8]),
+            (.purebredSample, [8, 8, 8]), (.pbmac1, [16, 16, 16, 16, 16]), (.noMAC, [16, 16, 16, 16]),
+            (.emptyPassword, [16, 16, 16, 16, 16]),
+        ] {
+            var drawn: [Int] = []
+            _ = try PKCS12.create(
+                privateKey: first.key, certificate: first.certificate, friendlyName: nil,
+                password: PKCS12Samples.password, profile: PKCS12Profile(name).iterations(1)
+            ) { count in
+                drawn.append(count)
+                return [UInt8](repeating: UInt8(drawn.count), count: count)
+            }
+            #expect(drawn == sizes, "\(name)")
+        }
+        var drawn: [Int] = []
+        _ = try PKCS12FileBuilder().file(password: PKCS12Samples.password) { count in
+            drawn.append(count)
+            return [UInt8](repeating: 1, count: count)
+        }
+        // Without certificates the encrypted safe is left out, and its random octets are drawn all the same.
+        #expect(drawn == [16, 16, 16])
+    }
+
     @Test("A file under the empty password opens without a password being given")
     func emptyPassword() throws {
         let bytes = try PKCS12Samples.written(.compatible, password: SecretBytes([]))
