@@ -176,10 +176,11 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ], path: "Tests/TestSupport"),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"]),
+        .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"]),
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
-                "COpenSSL", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
+                "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(

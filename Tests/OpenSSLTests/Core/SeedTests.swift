@@ -7,7 +7,9 @@ struct SeedTests {
     private static let key = Seed("7").child("key")
     private static let golden = "050ADAA747007865FB150FDC473303831A9E702754247AF84F74342D22046EDD"
 
-    @Test("A seed gives the same key again, and its children others", arguments: KeyAlgorithm.allCases)
+    @Test(
+        "A seed always gives one key, and each of its children gives another",
+        arguments: KeyAlgorithm.allCases)
     func keys(algorithm: KeyAlgorithm) throws {
         let first = try PrivateKey.generate(algorithm, seed: Self.key).pkcs8()
         #expect(try PrivateKey.generate(algorithm, seed: Self.key).pkcs8() == first)
@@ -16,7 +18,7 @@ struct SeedTests {
     }
 
     @Test(
-        "A certificate signed from a seed is the same again, on whichever thread",
+        "A certificate that is signed from a seed comes out the same on every thread",
         arguments: KeyAlgorithm.allCases)
     func certificates(algorithm: KeyAlgorithm) async throws {
         let key = try PrivateKey.generate(algorithm, seed: Self.key)
@@ -38,7 +40,7 @@ struct SeedTests {
         #expect(verifier.verify(issuer.certificate, at: TestPKI.now).isValid)
     }
 
-    @Test("A signature from a seed differs from one without, where signatures are random")
+    @Test("A signature depends on its seed, and is random without one")
     func signatures() throws {
         let template = try TestPKI.template()
         let seeded = try TestPKI.root.issue(template, to: TestPKI.leafKey, seed: Seed("leaf"))
@@ -47,13 +49,13 @@ struct SeedTests {
         #expect(try TestPKI.root.issue(template, to: TestPKI.leafKey, seed: Seed("other")) != seeded)
     }
 
-    @Test("A key of a seed is the one it was, on every machine")
+    @Test("The key of a known seed never changes, on any machine")
     func golden() throws {
         let key = try PrivateKey.generate(.p256, seed: Seed("1"))
         #expect(Digest.sha256(key.publicKey.spki).upperHex == Self.golden)
     }
 
-    @Test("The numbers of a seed are its own, and go on")
+    @Test("Two generators of one seed give equal numbers, and the numbers do not repeat")
     func numbers() {
         var first = Seed("1").generator()
         var second = Seed("1").generator()

@@ -32,7 +32,9 @@ struct StatusTests {
             trusting: root.certificate.der, at: now)
     }
 
-    @Test("is good, revoked or unknown, signed, and as of the given moment", arguments: ["SHA1", "SHA256"])
+    @Test(
+        "A response says good, revoked or unknown, is signed, and has the times that it was given",
+        arguments: ["SHA1", "SHA256"])
     func statuses(digest: String) throws {
         let request = try StatusClient.request(
             Self.serials, of: Self.issuing.certificate.der, digest: digest)
@@ -45,7 +47,9 @@ struct StatusTests {
         #expect(answer.isAuthentic)
     }
 
-    @Test("comes with the request's nonce, or with none", arguments: [nil, 1, 32, 128])
+    @Test(
+        "A response repeats the nonce of the request, and has none if the request has none",
+        arguments: [nil, 1, 32, 128])
     func nonce(count: Int?) throws {
         let nonce = count.map { [UInt8](repeating: 7, count: $0) }
         let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der, nonce: nonce)
@@ -56,7 +60,7 @@ struct StatusTests {
         #expect(try !Self.read(try Self.respond(to: request), to: other).hasSameNonce)
     }
 
-    @Test("is not believed when somebody else has signed it")
+    @Test("A response that another issuer has signed does not verify")
     func forgery() throws {
         let other = TestPKI.issuer("Test Issuing", pathLength: 0, under: Self.root, serial: [3])
         let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der)
@@ -66,7 +70,7 @@ struct StatusTests {
         #expect(try !Self.read(forged, to: request).isAuthentic)
     }
 
-    @Test("is asked for by the issuer's name and key, whatever the digest")
+    @Test("A request names the issuer by digests of name and key, in any algorithm that OpenSSL has")
     func issuers() throws {
         for digest in ["SHA1", "SHA256", "SHA384", "SHA512"] {
             let request = try StatusClient.request(
@@ -79,7 +83,7 @@ struct StatusTests {
     }
 
     @Test(
-        "is refused for what is no request",
+        "Bytes that are no request are refused",
         arguments: [
             [], [0x30, 0x00], [0x30, 0x80, 0x00, 0x00], [UInt8](repeating: 0xFF, count: 100),
         ] as [[UInt8]])
@@ -87,7 +91,9 @@ struct StatusTests {
         #expect(throws: CertificateError.self) { try OCSPRequest(der: der) }
     }
 
-    @Test("is refused for nonces of a wrong length, too many certificates, and trailing bytes")
+    @Test(
+        "A request with a wrong nonce, without certificates, with too many, or with bytes behind it is refused"
+    )
     func refusals() throws {
         let issuer = Self.issuing.certificate.der
         let bad = [
@@ -103,7 +109,7 @@ struct StatusTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try OCSPRequest(der: good + [0]) }
     }
 
-    @Test("has a response for each failure", arguments: OCSPFailure.allCases)
+    @Test("Every failure has a response with its code and without a status", arguments: OCSPFailure.allCases)
     func failures(failure: OCSPFailure) throws {
         let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
         let answer = try Self.read(try failure.response(), to: request)
@@ -111,7 +117,7 @@ struct StatusTests {
         #expect(answer.statuses == [])
     }
 
-    @Test("survives every changed byte of a request")
+    @Test("A request with any one bit changed is answered or refused")
     func mutants() throws {
         let request = try StatusClient.request([[4, 0x8F]], of: Self.issuing.certificate.der, nonce: [1, 2])
         for index in request.indices {

@@ -1,13 +1,13 @@
-import KeySharing
-import SecretMemory
 import COpenSSL
 import Foundation
+import KeySharing
 import OpenSSL
+import SecretMemory
 import Testing
 
 @Suite("A certificate")
 struct CertificateTests {
-    @Test("says everything that was put into it")
+    @Test("A certificate holds everything that was in its template")
     func everyField() throws {
         let person = try #require(
             FASCN(octets: [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")))
@@ -58,7 +58,7 @@ struct CertificateTests {
         #expect(certificate.defects.isEmpty)
     }
 
-    @Test("without extensions has none of what they say")
+    @Test("A certificate without extensions has no value for any of them")
     func bare() throws {
         let certificate = try TestPKI.leaf {
             $0.subjectKeyIdentifier = .absent
@@ -73,7 +73,7 @@ struct CertificateTests {
         #expect(certificate.extensions.isEmpty)
     }
 
-    @Test("keeps every combination of key usage bits", arguments: 0..<9)
+    @Test("Every combination of two key usage bits is kept", arguments: 0..<9)
     func keyUsage(bit: Int) throws {
         for other in 0..<9 {
             let usage = KeyUsage(rawValue: 1 << bit | 1 << other)
@@ -82,7 +82,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "shows its serial number in whole octets",
+        "A serial number is shown in whole octets, and one that is negative or too long is a defect",
         arguments: [
             ([], false, "00"), ([0], false, "00"), ([4, 0x8F], false, "048F"), ([0x80], false, "80"),
             ([1], true, "-01"), ([0x80], true, "-80"),
@@ -100,7 +100,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "reads UTCTime and GeneralizedTime as UTC",
+        "A UTCTime and a GeneralizedTime are read as UTC",
         arguments: [
             (-631_152_000, "UTCTime 1950-01-01 00:00:00"), (-1, "1969-12-31 23:59:59"), (0, "1970"),
             (951_782_400, "2000-02-29"), (2_524_607_999, "UTCTime 2049-12-31 23:59:59"),
@@ -119,7 +119,7 @@ struct CertificateTests {
         #expect(!certificate.isValid(at: date + 1))
     }
 
-    @Test("whose times cannot be read has expired, and says so")
+    @Test("A time that cannot be read is the distant past, and a defect")
     func brokenTimes() throws {
         let der = try TestPKI.leaf().der
         let broken = try #require(
@@ -130,7 +130,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "with an extension that cannot be decoded keeps the rest and says which",
+        "A certificate with an extension that cannot be decoded keeps the rest, and names the extension as a defect",
         arguments: [
             ("2.5.29.17", "subject alternative name"), ("2.5.29.15", "key usage"),
             ("2.5.29.37", "extended key usage"), ("2.5.29.32", "certificate policies"),
@@ -149,7 +149,7 @@ struct CertificateTests {
         #expect(certificate.keyUsage == nil)
     }
 
-    @Test("with an extension twice reads neither and says so")
+    @Test("An extension that is there twice is not read, and is a defect")
     func doubleExtension() throws {
         let encoded = try TestPKI.leaf { $0.keyUsage = .digitalSignature }.extensions[0]
         let certificate = try TestPKI.leaf { $0.extensions = [encoded, encoded] }
@@ -157,7 +157,7 @@ struct CertificateTests {
         #expect(certificate.defects == ["There is more than one key usage extension."])
     }
 
-    @Test("for a key that OpenSSL cannot load is read all the same")
+    @Test("A certificate for a key that OpenSSL cannot load is read, and the key is a defect")
     func unknownKey() throws {
         let key = try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8))
         let der = try TestPKI.root.issue(try TestPKI.template(), to: key).der
@@ -171,7 +171,7 @@ struct CertificateTests {
         #expect(certificate.defects == ["The public key is of an uncommon kind (1.3.101.7)."])
     }
 
-    @Test("is one with its copy in PEM, and PEM holds several")
+    @Test("All certificates of a PEM text are read, and other blocks are skipped")
     func pem() throws {
         let leaf = try TestPKI.leaf()
         let text =
@@ -181,15 +181,15 @@ struct CertificateTests {
     }
 
     @Test(
-        "is missing from a text without PEM",
+        "A text without a certificate in PEM is refused",
         arguments: ["", "nothing", "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n"])
     func missingPEM(text: String) {
-        // What a call before this one left on the thread is no reason of this one.
+        // An entry that an earlier call has left in the error queue must not be taken for a damaged block.
         unsafe BIO_free(BIO_new_file("/no/such/file", "r"))
         #expect(throws: CertificateError(.missing, "")) { try Certificate.pem(Array(text.utf8)) }
     }
 
-    @Test("in damaged PEM is an error")
+    @Test("A damaged block of PEM is refused")
     func damagedPEM() throws {
         let text = try TestPKI.leaf().pem.replacing("MII", with: "M!!", maxReplacements: 1)
         #expect(throws: CertificateError(.malformed, "")) { try Certificate.pem(Array(text.utf8)) }

@@ -10,7 +10,7 @@ struct CostlyKeyTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
     @Test(
-        "is not loaded past DSA's sizes and named all the same",
+        "A DSA key beyond the standard's sizes is not loaded, and is reported by its algorithm",
         arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
         let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)
@@ -27,7 +27,7 @@ struct CostlyKeyTests {
         }
     }
 
-    @Test("is not loaded where it is Diffie-Hellman's, of either standard")
+    @Test("A Diffie-Hellman key of either standard is not loaded")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {
             let info = try PKCS12FileBuilder.dsaKey(modulus: 1024, exponent: 1024, oid: oid)
@@ -38,7 +38,7 @@ struct CostlyKeyTests {
     }
 
     @Test(
-        "is not loaded where a point is compressed on a curve that is spelt out, be it private or public",
+        "A key with a compressed point on a curve whose parameters are written out is not loaded",
         arguments: [(false, false), (true, false), (false, true), (true, true)])
     func explicitCurve(hasCompressedGenerator: Bool, hasCompressedPoint: Bool) throws {
         let isLoaded = !hasCompressedGenerator && !hasCompressedPoint
@@ -54,7 +54,7 @@ struct CostlyKeyTests {
         #expect(key.bits == (isLoaded ? 256 : 0))
     }
 
-    @Test("is loaded with a compressed point on a curve that has a name")
+    @Test("A key with a compressed point on a named curve is loaded")
     func namedCurve() throws {
         let point = CostlyKey.generator(isCompressed: true)
         let key = try PrivateKey(pkcs8: SecretBytes(CostlyKey.ec(CostlyKey.named, point)))
@@ -63,12 +63,12 @@ struct CostlyKeyTests {
     }
 }
 
-/// Keys that no generator makes.
+/// Keys on P-256 in encodings that no program writes.
 private enum CostlyKey {
     static let named: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
     private static let algorithm = "1.2.840.10045.2.1"
 
-    /// P-256 spelt out.
+    /// The parameters of P-256, written out.
     static func parameters(isCompressed: Bool) throws -> [UInt8] {
         try ASN1.encoded { coder in
             try coder.sequence { curve in
@@ -89,7 +89,7 @@ private enum CostlyKey {
         }
     }
 
-    /// The generator, which is the public key of the private number 1.
+    /// The generator of P-256, which is the public point of the private number 1.
     static func generator(isCompressed: Bool) -> [UInt8] {
         let x = hex("6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296")
         let y = hex("4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5")

@@ -1,12 +1,12 @@
-import KeySharing
-import SecretMemory
 import Foundation
+import KeySharing
 import OpenSSL
+import SecretMemory
 import Testing
 
-@Suite("Hostile bytes")
+@Suite("Hostile bytes of certificates and keys")
 struct HostileCertificateTests {
-    @Test("cut off anywhere are refused with OpenSSL's reasons")
+    @Test("A certificate that is cut off anywhere is refused with OpenSSL's reasons")
     func truncations() throws {
         let der = try TestPKI.leaf { $0.subjectAlternativeNames = [.userPrincipalName("1@mil")] }.der
         for count in 0..<der.count {
@@ -14,38 +14,26 @@ struct HostileCertificateTests {
                 try Certificate(der: Array(der.prefix(count)))
             }
             #expect(error?.code == .malformed)
-            #expect(count == 0 || (error?.cause as? OpenSSLError)?.queue.isEmpty == false)
+            #expect((error?.cause as? OpenSSLError)?.queue.isEmpty == false)
         }
     }
 
-    @Test("behind a certificate are refused")
+    @Test("Bytes behind a certificate are refused")
     func trailing() throws {
         let der = try TestPKI.leaf().der
         #expect(throws: CertificateError(.trailingBytes, "")) { try Certificate(der: der + [0]) }
     }
 
-    @Test("changed at random are a certificate or an error, and every part of it can be used")
+    @Test("A certificate with random changes is read or refused, and every part of what is read can be used")
     func mutations() throws {
         var generator = Seed("1").generator()
-        let seeds = try [
-            TestPKI.leaf {
-                $0.keyUsage = .digitalSignature
-                $0.policies = ["2.16.840.1.101.3.2.1.48.9"]
-                $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.2"]
-                $0.subjectAlternativeNames = [
-                    .userPrincipalName("1@mil"),
-                    .otherName(type: GeneralName.fascnType, value: .octetString([1])),
-                    .directoryName(try TestPKI.name("X")), .iPAddress([1, 2, 3, 4]), .registeredID("1.2.3"),
-                ]
-            }.der,
-            CertificateIssuer(selfSigned: TestPKI.template(), privateKey: TestPKI.rsaKey).certificate.der,
-        ]
+        let originals = try Self.certificatesOfSeeds().map(\.der)
         var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.acceptedPolicies = ["2.16.840.1.101.3.2.1.48.9"]
         verifier.isStrict = true
         var accepted = 0
         for round in 0..<2_000 {
-            var der = seeds[round % seeds.count]
+            var der = originals[round % originals.count]
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 der[Int.random(in: 0..<der.count, using: &generator)] = .random(
                     in: .min ... .max, using: &generator)
@@ -56,18 +44,36 @@ struct HostileCertificateTests {
                 "\(certificate) \(certificate.issuer) \(certificate.subjectAlternativeNames) \(certificate.defects)"
             _ = certificate.publicKey.keyIdentifier
             #expect(certificate.der == der)
-            #expect(certificate.extensions.count < 100)
+            _ = certificate.extensions.map(\.value)
             if round.isMultiple(of: 10) {
                 _ = TestPKI.leafKey.matches(certificate)
                 verifier.intermediates = [certificate]
                 #expect(verifier.verify(certificate, at: TestPKI.now).checks.count == 8)
             }
         }
-        // Most changes hit the key, the signature or a text, and leave a certificate.
-        #expect(accepted > 500)
+        // Certificates and changes come from seeds. Most changes hit a key, a signature or a text, and leave something
+        // that can be decoded.
+        #expect(accepted == 967)
     }
 
-    @Test("as a private key are a key or an error")
+    /// Two certificates that come out the same in every run: one with many extensions, and one with few.
+    private static func certificatesOfSeeds() throws -> [Certificate] {
+        let key = try PrivateKey.generate(.p256, seed: Seed("key"))
+        let root = try CertificateIssuer(
+            selfSigned: TestPKI.template("Test Root"), privateKey: key, seed: Seed("root"))
+        var template = try TestPKI.template()
+        template.keyUsage = .digitalSignature
+        template.policies = ["2.16.840.1.101.3.2.1.48.9"]
+        template.extendedKeyUsage = ["1.3.6.1.5.5.7.3.2"]
+        template.subjectAlternativeNames = [
+            .userPrincipalName("1@mil"),
+            .otherName(type: GeneralName.fascnType, value: .octetString([1])),
+            .directoryName(try TestPKI.name("X")), .iPAddress([1, 2, 3, 4]), .registeredID("1.2.3"),
+        ]
+        return [try root.issue(template, to: key, seed: Seed("leaf")), root.certificate]
+    }
+
+    @Test("A private key with random changes is loaded or refused")
     func mutatedKeys() throws {
         var generator = Seed("2").generator()
         for sample in SampleKeys.all {
@@ -82,7 +88,7 @@ struct HostileCertificateTests {
         }
     }
 
-    @Test("in names do not reach a terminal")
+    @Test("Characters in names that could steer a terminal are escaped")
     func controls() throws {
         let certificate = try TestPKI.leaf {
             $0.subject = try DistinguishedName([.init("CN", "a\u{1B}[2Jb\u{202E}c")])

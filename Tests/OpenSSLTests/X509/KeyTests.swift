@@ -1,11 +1,11 @@
 import KeySharing
-import SecretMemory
 import OpenSSL
+import SecretMemory
 import Testing
 
 @Suite("A private key")
 struct KeyTests {
-    @Test("of every kind goes through PKCS #8 and back", arguments: SampleKeys.all)
+    @Test("A private key of every kind can be written as PKCS #8 and loaded again", arguments: SampleKeys.all)
     func samples(sample: SampleKeys.Sample) throws {
         let key = try PrivateKey(pkcs8: SecretBytes(sample.pkcs8))
         #expect(key.type == sample.type)
@@ -18,7 +18,7 @@ struct KeyTests {
     }
 
     @Test(
-        "can be made, and comes back from PKCS #8",
+        "A generated key has the kind and size that was asked for, and can be loaded from its PKCS #8",
         arguments: [
             (.p256, .ec(curve: "P-256"), 256), (.p384, .ec(curve: "P-384"), 384),
             (.rsa(bits: 2048), .rsa, 2048),
@@ -30,12 +30,12 @@ struct KeyTests {
         #expect(try PrivateKey(pkcs8: key.pkcs8()).matches(key.publicKey))
     }
 
-    @Test("that OpenSSL will not make is an error")
+    @Test("A key size that OpenSSL refuses is an error")
     func impossible() {
         #expect(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
     }
 
-    @Test("matches its own certificate and no other")
+    @Test("A private key matches the certificate of its public half and no other")
     func matches() throws {
         let certificate = try TestPKI.leaf()
         #expect(TestPKI.leafKey.matches(certificate))
@@ -44,7 +44,7 @@ struct KeyTests {
     }
 
     @Test(
-        "of an unknown kind is refused by its object identifier",
+        "A private key of an unknown kind or curve is refused, and the error has the object identifier",
         arguments: [
             ("302e020100300506032b650704220420" + String(repeating: "11", count: 32), "1.3.101.7"),
             // ML-DSA-44 with a seed.
@@ -64,7 +64,7 @@ struct KeyTests {
         }
     }
 
-    @Test("with wrong contents, cut off or with something behind it is refused")
+    @Test("A private key is refused if its contents are wrong, if it is cut off, and if something follows it")
     func malformed() {
         let bytes = SampleKeys.ed25519.pkcs8
         let short = [UInt8](hex: "3010020100300506032b65700404") + [0x04, 0x02, 1, 2]
@@ -78,13 +78,13 @@ struct KeyTests {
         }
     }
 
-    @Test("is loaded right by many tasks at once, whatever was refused in between")
+    @Test("Many tasks that load keys at once each get the right key, even after keys that were refused")
     func loadedAtOnce() async throws {
         let keys = try [KeyAlgorithm.rsa(bits: 1024), .p256, .p384, .rsa(bits: 1024), .p256].map {
             try PrivateKey.generate($0)
         }
         let encoded = try keys.map { try $0.pkcs8() }
-        // The same, but for the last octet of the key: refused, or another key.
+        // These differ from the keys in their last octet. OpenSSL refuses them, or loads another key.
         let broken = encoded.map { octets in
             SecretBytes(unsafe octets.withUnsafeBytes { unsafe Array($0.dropLast()) } + [0])
         }
@@ -104,13 +104,13 @@ struct KeyTests {
         }
     }
 
-    @Test("shows nothing of itself")
+    @Test("A private key prints its kind and size alone")
     func description() {
         #expect("\(TestPKI.leafKey)" == "EC private key, 256 bits")
         #expect(Mirror(reflecting: TestPKI.leafKey).children.isEmpty)
     }
 
-    @Test("is made under the names that commands offer")
+    @Test("The algorithms that commands offer are found by their names, and no others are")
     func algorithmNames() {
         #expect(KeyAlgorithm.allCases.map(\.rawValue) == ["rsa2048", "rsa3072", "rsa4096", "p256", "p384"])
         for algorithm in KeyAlgorithm.allCases {
@@ -120,7 +120,7 @@ struct KeyTests {
     }
 
     @Test(
-        "can do what its kind and the key usage allow",
+        "A key can do what its kind and the key usage allow",
         arguments: [
             (.rsa, nil, "decrypt sign unwrap"), (.rsa, .digitalSignature, "sign"),
             (.rsa, .keyEncipherment, "decrypt unwrap"), (.rsa, .dataEncipherment, "decrypt"), (.rsa, [], ""),
@@ -141,7 +141,7 @@ struct KeyTests {
         #expect(!mine.canEncrypt && !mine.canVerify && !mine.canWrap)
     }
 
-    @Test("has a public half that comes back from its encoding")
+    @Test("A public key can be read from its encoding, and is refused if something follows it")
     func publicKey() throws {
         let key = TestPKI.rsaKey.publicKey
         #expect(try PublicKey(spki: key.spki) == key)
@@ -150,7 +150,7 @@ struct KeyTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try PublicKey(spki: key.spki + [0]) }
     }
 
-    @Test("of NIST's new kinds has its name")
+    @Test("Algorithms that OpenSSL 3.0 does not know have a name if NIST has standardized them")
     func names() {
         #expect(KeyType.other("2.16.840.1.101.3.4.3.18").name == "ML-DSA-65")
         #expect(KeyType.other("1.2.3.4").name == "1.2.3.4")

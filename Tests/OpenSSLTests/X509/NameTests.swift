@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Names")
 struct NameTests {
-    @Test("are written as RFC 4514 does, most specific first")
+    @Test("A distinguished name is written as in RFC 4514, with the most specific attribute first")
     func description() throws {
         let name = try DistinguishedName([
             .init("C", "US"), .init("DC", "example"), .init("O", "A, \"B\" + C"), .init("CN", " #x\\ "),
@@ -11,14 +11,16 @@ struct NameTests {
         #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
     }
 
-    @Test("keep attributes outside the RFC's table by OpenSSL's name or number")
+    @Test("An attribute that is not in RFC 4514 is shown by OpenSSL's name or by its number")
     func otherAttributes() throws {
         let name = try DistinguishedName([.init("serialNumber", "42"), .init("1.2.3.4.5", "Ünï 🎈")])
         #expect(name.description == "1.2.3.4.5=Ünï 🎈,serialNumber=42")
         #expect(name.values(of: "2.5.4.5") == ["42"])
     }
 
-    @Test("come back from their encoding", arguments: [[], [DistinguishedName.Attribute("CN", "A.B.1")]])
+    @Test(
+        "A distinguished name can be read from its encoding",
+        arguments: [[], [DistinguishedName.Attribute("CN", "A.B.1")]])
     func roundTrip(attributes: [DistinguishedName.Attribute]) throws {
         let name = try DistinguishedName(attributes)
         let decoded = try DistinguishedName(der: name.der)
@@ -28,7 +30,7 @@ struct NameTests {
     }
 
     @Test(
-        "refuse what an attribute cannot hold",
+        "An attribute of an unknown type, or with a value that its type does not allow, is refused",
         arguments: [
             DistinguishedName.Attribute("C", "USA"), .init("no such type", "x"),
             .init("CN", String(repeating: "x", count: 65)),
@@ -38,7 +40,7 @@ struct NameTests {
     }
 
     @Test(
-        "of every kind are shown readably",
+        "A general name of every kind is shown readably",
         arguments: [
             (.userPrincipalName("5557779001@mil"), "UPN:5557779001@mil"),
             (
@@ -61,7 +63,7 @@ struct NameTests {
     }
 
     @Test(
-        "that cannot be encoded are refused",
+        "A general name that cannot be encoded is refused",
         arguments: [
             .rfc822Name("ä@b.example"), .registeredID("no"), .otherName(type: "no", value: .utf8String("x")),
             .otherName(type: "1.2.3", value: .other(der: [0xFF])), .other(der: []),
@@ -71,7 +73,7 @@ struct NameTests {
     }
 
     @Test(
-        "with FASC-Ns come back from their octets",
+        "A FASC-N is decoded from its octets and encoded to them again",
         arguments: [
             (
                 "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0",
@@ -90,7 +92,7 @@ struct NameTests {
         #expect(FASCN(fields: text.split(separator: "-").map(String.init)) == number)
     }
 
-    @Test("with FASC-Ns notice every flipped bit")
+    @Test("A FASC-N with any one bit changed is refused, and so are fields of wrong widths")
     func fascnDamage() {
         let octets = [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")
         for bit in 0..<200 {

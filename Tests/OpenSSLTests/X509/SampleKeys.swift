@@ -1,10 +1,11 @@
 import OpenSSL
 import Testing
 
-/// Private keys of the kinds that are not made here, as unencrypted PKCS #8. Made for these tests by
-/// `openssl genpkey`; they protect nothing.
+/// Private keys of the kinds that this project does not generate, as unencrypted PKCS #8.
+///
+/// They were made with `openssl genpkey` for these tests alone, and protect nothing.
 enum SampleKeys {
-    /// A key with the kind and size it must be read as.
+    /// A key, with the kind and size that must be read from it.
     struct Sample: Sendable, CustomTestStringConvertible {
         let type: KeyType
         let bits: Int
@@ -13,7 +14,7 @@ enum SampleKeys {
         var testDescription: String { "\(type)" }
     }
 
-    /// On P-256, its parameters spelt out in place of the curve's name.
+    /// A key on P-256 whose parameters are written out in place of the curve's name.
     static let explicitCurve = bytes(
         "308201790201003082010306072a8648ce3d02013081f7020101302c06072a8648ce3d0101022100ffff"
             + "ffff00000001000000000000000000000000ffffffffffffffffffffffff305b0420ffffffff00000001"
@@ -83,7 +84,7 @@ enum SampleKeys {
 }
 
 extension [UInt8] {
-    /// The bytes that pairs of hexadecimal digits stand for; anything else in the text is skipped.
+    /// The octets of a hexadecimal text, two digits for each. All other characters are skipped.
     init(hex: String) {
         let digits = hex.compactMap(\.hexDigitValue)
         self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }

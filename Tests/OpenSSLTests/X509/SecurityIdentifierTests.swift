@@ -4,11 +4,11 @@ import Testing
 @Suite("Security identifiers")
 struct SecurityIdentifierTests {
     private static let text = "S-1-5-21-1004336348-1177238915-682003330-1104"
-    /// As Windows writes the extension: GeneralNames, an otherName, an OCTET STRING of the text.
+    /// The extension as Windows writes it: GeneralNames with an otherName, with an OCTET STRING of the text.
     private static let encoded =
         [UInt8](hex: "303FA03D060A2B060104018237190201A02F042D") + Array(text.utf8)
 
-    @Test("are encoded as Windows does, and come back")
+    @Test("The extension with a security identifier has the octets that Windows writes, and can be read")
     func extensionValue() throws {
         let account = try #require(SecurityIdentifier(Self.text))
         let written = try account.certificateExtension()
@@ -21,7 +21,7 @@ struct SecurityIdentifierTests {
     }
 
     @Test(
-        "are read as MS-DTYP writes them",
+        "A security identifier is read in the syntax of MS-DTYP and in no other",
         arguments: [
             ("S-1-5-32-544", true), ("S-1-0-0", true), ("S-1-281474976710655-4294967295", true),
             ("", false), ("S-1-5", false), ("S-2-5-1", false), ("s-1-5-1", false), ("S-1-5-", false),
@@ -33,7 +33,7 @@ struct SecurityIdentifierTests {
         #expect((SecurityIdentifier(text) != nil) == isOne)
     }
 
-    @Test("are not read from anything else")
+    @Test("An extension with anything but one security identifier is refused")
     func damage() {
         var damaged = Self.encoded
         damaged[15] ^= 1

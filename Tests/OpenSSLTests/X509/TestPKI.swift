@@ -1,8 +1,8 @@
-import KeySharing
 import Foundation
+import KeySharing
 import OpenSSL
 
-/// Keys and certificates that the tests share; made once per run.
+/// Keys and certificates that the tests of this module share. They are made once in each run.
 enum TestPKI {
     static let rootKey = key(.p256)
     static let leafKey = key(.p256)
@@ -25,7 +25,7 @@ enum TestPKI {
         ])
     }
 
-    /// A template for an end entity; the serial number and times may be changed afterwards.
+    /// A template for an end entity, which a test changes as it needs.
     static func template(_ commonName: String = "DOE.JANE.5557779001") throws -> CertificateTemplate {
         CertificateTemplate(
             subject: try name(commonName), serialNumber: [0x04, 0x8F], notBefore: start, notAfter: end)
@@ -50,7 +50,7 @@ enum TestPKI {
         }
     }
 
-    /// A certificate from the root for the shared leaf key.
+    /// A certificate for ``leafKey`` that ``root`` issues.
     static func leaf(_ configure: (inout CertificateTemplate) throws -> Void = { _ in }) throws -> Certificate
     {
         var template = try template()
@@ -60,7 +60,7 @@ enum TestPKI {
 }
 
 extension [UInt8] {
-    /// A copy in which the first `old` is `new`, of the same length; nil where there is no `old`.
+    /// A copy in which the first occurrence of `old` is replaced by `new`; nil if there is none, or if the lengths differ.
     func replacingFirst(_ old: [UInt8], with new: [UInt8]) -> [UInt8]? {
         guard old.count == new.count, let start = firstRange(of: old)?.lowerBound else { return nil }
         var copy = self
@@ -69,7 +69,7 @@ extension [UInt8] {
     }
 }
 
-/// One change to a template, as an argument of a test.
+/// A change to a certificate template, as an argument of a test.
 struct TemplateChange: Sendable {
     let apply: @Sendable (inout CertificateTemplate) -> Void
 

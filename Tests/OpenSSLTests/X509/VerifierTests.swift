@@ -24,7 +24,7 @@ struct VerifierTests {
         return try intermediate.issue(template, to: TestPKI.leafKey)
     }
 
-    /// A verifier that asks for everything.
+    /// A verifier that makes every check.
     private static func verifier() throws -> CertificateVerifier {
         var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [intermediate.certificate]
@@ -43,7 +43,7 @@ struct VerifierTests {
         try issuer.revocationList(entries, thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1])
     }
 
-    @Test("passes every check of a sound certificate")
+    @Test("A sound certificate passes every check")
     func sound() throws {
         let result = try Self.verifier().verify(Self.leaf(), at: TestPKI.now)
         #expect(result.checks.map(\.kind) == Verification.Kind.allCases)
@@ -57,7 +57,7 @@ struct VerifierTests {
         #expect(result.check(.chain).explanation == "DOE.JANE.5557779001 ← Test E-mail CA ← Test Root")
     }
 
-    @Test("says what it did not check")
+    @Test("A check that was not asked for is reported as not made")
     func unchecked() throws {
         var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [Self.intermediate.certificate]
@@ -68,7 +68,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "fails one check for one fault",
+        "Each fault fails the check that it belongs to and no other",
         arguments: [
             (.keyUsage, TemplateChange { $0.keyUsage = .keyEncipherment }),
             (.extendedKeyUsage, TemplateChange { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.2"] }),
@@ -93,7 +93,9 @@ struct VerifierTests {
         #expect(!result.isValid)
     }
 
-    @Test("lets nobody but an authority have a key for signing certificates, whatever is expected")
+    @Test(
+        "A key for signing certificates is refused if the certificate is no authority, whatever usage is expected"
+    )
     func signsCertificates() throws {
         var verifier = try Self.verifier()
         verifier.isStrict = false
@@ -111,7 +113,7 @@ struct VerifierTests {
             } == .notChecked)
     }
 
-    @Test("takes a leaf that restricts nothing for every use")
+    @Test("A certificate that does not restrict its key passes for every usage")
     func unrestricted() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -122,7 +124,7 @@ struct VerifierTests {
         #expect(result.check(.extendedKeyUsage).outcome == .passed)
     }
 
-    @Test("does not take an unreadable key usage for an absent one")
+    @Test("A key usage that cannot be read fails, unlike one that is absent")
     func unreadableUsage() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -134,7 +136,7 @@ struct VerifierTests {
         #expect(result.check(.extendedKeyUsage).outcome == .failed)
     }
 
-    @Test("tells several faults at once")
+    @Test("Several faults of one certificate are all reported")
     func severalFaults() throws {
         let leaf = try Self.leaf {
             $0.notAfter = TestPKI.now - 1
@@ -145,7 +147,7 @@ struct VerifierTests {
         #expect(failed.map(\.kind) == [.validity, .policies, .nameConstraints])
     }
 
-    @Test("finds no chain without the intermediate, and checks nothing along it")
+    @Test("Without the intermediate there is no chain, and nothing along it is checked")
     func missingIntermediate() throws {
         var verifier = try Self.verifier()
         verifier.intermediates = []
@@ -156,7 +158,7 @@ struct VerifierTests {
         #expect(result.check(.validity).outcome == .passed)
     }
 
-    @Test("does not trust another root of the same name")
+    @Test("A root with the name of the trust anchor and another key is not trusted")
     func otherRoot() throws {
         let key = try PrivateKey.generate(.p256)
         var template = try TestPKI.template("Test Root")
@@ -169,7 +171,7 @@ struct VerifierTests {
         #expect(try verifier.verify(Self.leaf(), at: TestPKI.now).check(.chain).outcome == .failed)
     }
 
-    @Test("fails the chain where an authority has expired")
+    @Test("The chain fails if an authority in it has expired")
     func expiredAuthority() throws {
         let leaf = try Self.leaf { $0.notAfter = TestPKI.start + 40 * 365 * 86_400 }
         let result = try Self.verifier().verify(leaf, at: TestPKI.start + 30 * 365 * 86_400)
@@ -177,14 +179,14 @@ struct VerifierTests {
         #expect(result.check(.chain).outcome == .failed)
     }
 
-    @Test("fails a changed signature")
+    @Test("A certificate with a changed signature fails")
     func changedSignature() throws {
         var der = try Self.leaf().der
         der[der.count - 1] ^= 1
         #expect(try !Self.verifier().verify(Certificate(der: der), at: TestPKI.now).isValid)
     }
 
-    @Test("finds a revoked leaf and a revoked authority")
+    @Test("A revoked certificate fails, and so does a certificate of a revoked authority")
     func revoked() throws {
         var verifier = try Self.verifier()
         let leafEntry = CertificateRevocationList.Entry(
@@ -198,14 +200,14 @@ struct VerifierTests {
         #expect(try verifier.verify(Self.leaf(), at: TestPKI.now).check(.revocation).outcome == .failed)
     }
 
-    @Test("fails a revocation list that is out of date")
+    @Test("A revocation list that is out of date fails")
     func staleList() throws {
         let result = try Self.verifier().verify(
             Self.leaf { $0.notAfter = TestPKI.end + 86_400 }, at: TestPKI.end + 60)
         #expect(result.checks.filter { $0.outcome == .failed }.map(\.kind) == [.revocation])
     }
 
-    @Test("checks revocation only where a list covers the leaf")
+    @Test("Revocation is checked only if a list covers the certificate")
     func uncovered() throws {
         var verifier = try Self.verifier()
         let lists = verifier.revocationLists
@@ -217,7 +219,7 @@ struct VerifierTests {
         #expect(partial.explanation.contains("unable to get certificate CRL"))
     }
 
-    @Test("fails weak keys and signatures at the security level asked for")
+    @Test("Weak keys and signatures fail at the security level that was asked for")
     func weak() throws {
         let key = try PrivateKey.generate(.rsa(bits: 1024))
         var template = try TestPKI.template()
@@ -231,7 +233,7 @@ struct VerifierTests {
         #expect(verifier.verify(sha1, at: TestPKI.now).check(.strength).outcome == .failed)
     }
 
-    @Test("ends a chain at an anchor that is not self-signed only when allowed to")
+    @Test("A chain ends at an anchor that is not self-signed only if that is allowed")
     func partialChain() throws {
         var verifier = CertificateVerifier(trustAnchors: [Self.intermediate.certificate])
         #expect(try !verifier.verify(Self.leaf(), at: TestPKI.now).isValid)

@@ -1,0 +1,19 @@
+import OpenSSL
+import Testing
+
+@Suite("Transforming many elements at a time")
+struct ConcurrentMapTests {
+    @Test("The results are in the order of the elements, whatever the width, and the first error is thrown")
+    func concurrentMap() async throws {
+        for width in [0, 1, 3, 100] {
+            #expect(try await (0..<20).concurrentMap(width: width) { $0 * 2 } == (0..<20).map { $0 * 2 })
+        }
+        #expect(try await [Int]().concurrentMap(width: 4) { $0 }.isEmpty)
+        await #expect(throws: CertificateError(.missing, "")) {
+            try await (0..<20).concurrentMap(width: 4) { number in
+                if number == 7 { throw CertificateError(.missing, "") }
+                return number
+            }
+        }
+    }
+}
