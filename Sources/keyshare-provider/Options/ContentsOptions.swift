@@ -105,7 +105,7 @@ struct ContentsOptions: ParsableArguments {
     /// Whether anything is asked for that a scenario describes by itself.
     var areGiven: Bool { key != nil || areGivenBesideKey }
 
-    /// The same without the key.
+    /// Whether anything besides the key is asked for that a scenario describes by itself.
     var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
 
     /// Whether it is said how many credentials there are, or from when.
