@@ -13,6 +13,7 @@ let channels: [ChannelFactory] = {
 }()
 
 extension ChannelFactory: CustomTestStringConvertible {
+    /// The name of the channel, for the list of test cases.
     package var testDescription: String { name }
 
     /// Prepares and makes the channel between `ends` for `body`, and ends what runs for it afterwards.

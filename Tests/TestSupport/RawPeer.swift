@@ -12,7 +12,9 @@ import NIOCore
 package final class RawPeer: Sendable {
     /// A system call that failed.
     package struct Failed: Error {
+        /// The name of the call, such as `connect`.
         package let call: String
+        /// The error number (errno(3)).
         package let errno: CInt
     }
 
@@ -170,9 +172,11 @@ extension RawPeer {
 
 /// An HTTP response, read without a library.
 package struct HTTPReply: Sendable {
+    /// The status code.
     package let status: Int
     /// The header fields by their names in lower case.
     package let fields: [String: String]
+    /// Everything behind the header fields.
     package let body: [UInt8]
 
     /// Reads one response; nil for other bytes.

@@ -84,6 +84,7 @@ package struct StandInProvider: ProviderService {
         state.period.withLock { $0 = period }
     }
 
+    /// Pages the items of the root; the cursor is the number of the next item.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -94,6 +95,7 @@ package struct StandInProvider: ProviderService {
         return ItemPage(items: Array(items[start..<end]), nextCursor: end < items.count ? "\(end)" : nil)
     }
 
+    /// Finds an item of the root.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         guard let item = items.first(where: { $0.identifier == identifier }) else {
             throw ProviderFailure(.notAvailable, "no such item")
@@ -101,21 +103,25 @@ package struct StandInProvider: ProviderService {
         return item
     }
 
+    /// Answers with `services` for every item.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         _ = try await item(identifier)
         return services
     }
 
+    /// Answers with `contents` or else `content`, once the gate is open.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         await gate?.pass()
         return if let content = contents[identifier] { content } else { try content.get() }
     }
 
+    /// Answers with `secret` for every item.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         state.passwords.add(1, ordering: .relaxed)
         return try secret.get()
     }
 
+    /// Answers with the period that a test set, and a later one after each of the first `rotations` passwords.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         guard let period = state.period.withLock({ $0 }) else {
             throw ProviderFailure(.serviceFailed, "the period is not known")
@@ -123,6 +129,7 @@ package struct StandInProvider: ProviderService {
         return period + min(state.passwords.load(ordering: .relaxed), rotations)
     }
 
+    /// Lists `export` or else every item; types of 2025 are refused.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -133,12 +140,14 @@ package struct StandInProvider: ProviderService {
         return try await page(of: Item.root, after: cursor, limit: limit)
     }
 
+    /// Answers with `export`, or else with a file of three bytes for a row that exists.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         if let export { return export }
         _ = try await item(row)
         return LegacyExport(item: Self.file("export", size: 3), content: [1, 2, 3])
     }
 
+    /// Answers with the facts of `WireSamples`, once the gate is open.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {

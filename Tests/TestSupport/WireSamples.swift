@@ -7,8 +7,10 @@ import OpenSSL
 
 /// One of every message, by the names under which `Vectors/version-1.txt` holds its bytes.
 package enum WireSamples {
+    /// The identifier of an item, as long as a real one.
     package static let identifier = String(repeating: "AB", count: 32)
 
+    /// The requests, with the names of their vectors and their ids.
     package static let requests: [(name: String, id: UInt32, request: ProviderRequest)] = [
         (
             "hello", 1,
@@ -35,6 +37,7 @@ package enum WireSamples {
         ("describe", 13, .describe(cursor: nil, limit: 100)),
     ]
 
+    /// A file, a folder and an archive.
     package static let items = [
         Item(
             identifier: identifier, filename: "piv_048F.p12", kind: .pkcs12,
@@ -50,6 +53,7 @@ package enum WireSamples {
             created: Date(timeIntervalSince1970: 1_733_184_000.123)),
     ]
 
+    /// The facts about two identities, with every trait set in one of them.
     package static let facts = [
         IdentitySummary(
             label: identifier, serialNumber: "048F", notBefore: Date(timeIntervalSince1970: 1_446_508_800),
@@ -60,6 +64,7 @@ package enum WireSamples {
             facts: CertificateFacts(keyUsage: nil, isEllipticCurve: true, hasOtherOtherName: true)),
     ]
 
+    /// The replies, with the names of their vectors and their ids.
     package static let replies: [(name: String, id: UInt32, reply: ProviderReply)] =
         [
             (
@@ -86,17 +91,20 @@ package enum WireSamples {
             return (name, UInt32(code.rawValue) - 1, ProviderReply.failure(ProviderFailure(code, reason)))
         }
 
+    /// The names of the failures' vectors, in the order of their codes.
     package static let failureNames = [
         "malformed", "unsupported-version", "unknown-request", "not-available", "refused",
         "mixed-mechanisms", "usage", "service-failed", "server-busy", "internal-error",
     ]
 
+    /// The frame of a request.
     package static func bytes(_ request: ProviderRequest, id: UInt32 = 1) throws -> [UInt8] {
         var buffer = ByteBuffer()
         try request.encode(id: id, into: &buffer)
         return Array(buffer.readableBytesView)
     }
 
+    /// The frame of a reply.
     package static func bytes(_ reply: ProviderReply, id: UInt32 = 1) throws -> [UInt8] {
         var buffer = ByteBuffer()
         try reply.encode(id: id, into: &buffer)
