@@ -20,7 +20,7 @@ struct AppGroupTests {
         group = try AppGroup(Self.identifier, app: .provider, device: device)
     }
 
-    @Test("Members share files; other apps have no way in")
+    @Test("The apps of a group share files, and other apps cannot open the group")
     func members() throws {
         try group.write([1, 2], to: "file")
         for member in [App.providerFiles, .providerInterface] {
@@ -32,7 +32,7 @@ struct AppGroupTests {
         }
     }
 
-    @Test("Files are read, replaced, changed and removed")
+    @Test("A group's files are read, replaced, changed and removed")
     func files() throws {
         #expect(try group.read("file") == nil)
         try group.write([1], to: "file")
@@ -49,7 +49,7 @@ struct AppGroupTests {
         #expect(try scratch.mode(group.folder) == 0o700)
     }
 
-    @Test("A change that fails leaves what was there")
+    @Test("A failed change leaves the file as it was")
     func failedUpdate() throws {
         struct Failure: Error {}
         try group.write([1], to: "file")
@@ -62,14 +62,16 @@ struct AppGroupTests {
         #expect(try group.read("file") == [1])
     }
 
-    @Test("Names that lead elsewhere are refused", arguments: ["", ".", "..", ".lock", "a/b", "a\0"])
+    @Test(
+        "File names that lead out of the group are refused",
+        arguments: ["", ".", "..", ".lock", "a/b", "a\0"])
     func badNames(name: String) throws {
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.write([1], to: name) }
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.read(name) }
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.remove(name) }
     }
 
-    @Test("Eight processes that count in one file lose no count")
+    @Test("Eight processes that count in one file of a group lose no count")
     func processes() async throws {
         let folder = device.folder
         try await withThrowingTaskGroup { tasks in
@@ -96,7 +98,7 @@ struct AppGroupTests {
         #expect(try scratch.names(group.folder) == [".lock", "count"])
     }
 
-    @Test("What nobody changed for long goes, and what interrupted writers left; settings stay")
+    @Test("Old files and half-written files of a group are removed, and settings stay")
     func retention() throws {
         let key = DefaultsKey("n", fallback: 0)
         try GroupDefaults(group).set(key, to: 1)
@@ -115,7 +117,7 @@ struct AppGroupTests {
         #expect(try group.names().isEmpty)
     }
 
-    @Test("A group that takes another name takes its files with it; what is newer stays")
+    @Test("A group under a new name takes over the files of the old name, and the newer of two files stays")
     func takeOver() throws {
         let app = App(
             bundleIdentifier: "app", teamIdentifier: "T",
@@ -158,7 +160,7 @@ struct AppGroupTests {
         try FileManager.default.moveItem(atPath: aside, toPath: old.folder + "/" + name)
     }
 
-    @Test("What an app that knows the old name only writes there after an interrupted move is not lost")
+    @Test("A file that is written to the old group after an interrupted move is not lost")
     func writeAfterInterruption() throws {
         let (old, new) = try renamed()
         try old.write(Array("one".utf8), to: "file")
@@ -180,7 +182,7 @@ struct AppGroupTests {
         #expect(try text(new, "file") == "four" && old.names().isEmpty)
     }
 
-    @Test("Settings move key by key: those of the new group stay, those that came from the old one follow it")
+    @Test("Settings move key by key: values of the new group stay, and values from the old group follow it")
     func settingsTakeOver() throws {
         let (old, new) = try renamed()
         let keys = ["a", "b", "c"].map { DefaultsKey($0, fallback: 0) }
@@ -219,7 +221,7 @@ struct AppGroupTests {
         #expect(try scratch.names(new.folder) == [".lock"])
     }
 
-    @Test("Uninstalling takes the extensions' own files too, and no other app's")
+    @Test("Uninstalling an app removes its extensions' files too, and no other app's")
     func uninstallExtensions() throws {
         func app(_ name: String) -> App {
             App(bundleIdentifier: name, teamIdentifier: "T", entitlements: Entitlements())
@@ -235,7 +237,9 @@ struct AppGroupTests {
         #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "ab"])
     }
 
-    @Test("Uninstalling takes an app's own files, and its group's with the last app; its keychain stays")
+    @Test(
+        "Uninstalling removes an app's files, and a group's files with its last app, and keeps keychain items"
+    )
     func uninstall() throws {
         try group.write([1], to: "file")
         let own = try device.container(of: .provider)
@@ -265,7 +269,7 @@ struct GroupDefaultsTests {
         defaults = GroupDefaults(group)
     }
 
-    @Test("A setting is its fallback until it is set, and again when it is taken away")
+    @Test("A setting has its fallback until it is set, and again when it is removed")
     func set() throws {
         #expect(try defaults.look(up: count) == (7, .absent))
         try defaults.set(count, to: 3)
@@ -274,7 +278,7 @@ struct GroupDefaultsTests {
         #expect(try defaults.look(up: count) == (7, .absent))
     }
 
-    @Test("Settings of every type that a property list holds")
+    @Test("A setting may have every type that a property list holds")
     func types() throws {
         try check("text", "ü", fallback: "")
         try check("yes", true, fallback: false)
@@ -293,14 +297,14 @@ struct GroupDefaultsTests {
         #expect(try defaults[key] == value)
     }
 
-    @Test("A value that may not be is refused, and what was set stays")
+    @Test("A value that is not allowed is refused, and the earlier value stays")
     func refused() throws {
         try defaults.set(count, to: 3)
         #expect(throws: DeviceError(.invalidValue, path: "", "")) { try defaults.set(count, to: 0) }
         #expect(try defaults[count] == 3)
     }
 
-    @Test("A bad stored value counts as the fallback, with the reason")
+    @Test("A stored value that cannot be used gives the fallback and the reason")
     func badStored() throws {
         try defaults.set(DefaultsKey("count", fallback: ""), to: "many")
         #expect(try defaults.look(up: count) == (7, .wrongType))
@@ -312,7 +316,7 @@ struct GroupDefaultsTests {
         #expect(try defaults.look(up: count) == (5, .stored))
     }
 
-    @Test("Setting one leaves the others, whoever set them")
+    @Test("Setting a value leaves the values that other apps set")
     func others() throws {
         let text = """
             <plist version="1.0"><dict><key>theirs</key><array><true/><date>2030-01-01T00:00:00Z</date>\

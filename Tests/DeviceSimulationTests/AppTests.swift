@@ -16,7 +16,7 @@ struct AppTests {
         device = try scratch.device()
     }
 
-    @Test("The provider's three members share a keychain group and an application group")
+    @Test("The provider's app and two extensions share a keychain group and an application group")
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]
         #expect(members.map(\.kind) == App.Kind.allCases)
@@ -40,7 +40,7 @@ struct AppTests {
         #expect(Set(App.consumer.accessGroups).isDisjoint(with: members.flatMap(\.accessGroups)))
     }
 
-    @Test("A group that was given to the app and forgotten on the extension says just that")
+    @Test("A group that was forgotten on the extension is explained by the error")
     func forgottenOnExtension() throws {
         let keychainGroup = App.provider.accessGroups[0]
         let group = App.providerGroup
@@ -57,7 +57,7 @@ struct AppTests {
         #expect(error?.code == .missingEntitlement(group) && error?.gap == .onlyItsApp)
     }
 
-    @Test("A group that neither app nor extension has brings no such hint")
+    @Test("A group that neither app nor extension has is not explained as forgotten")
     func foreignGroup() throws {
         for app in [App.provider, .providerFiles] {
             let error = #expect(throws: KeychainError.self) {
@@ -67,7 +67,7 @@ struct AppTests {
         }
     }
 
-    @Test("An extension's host is the app as it is installed with it")
+    @Test("An extension gets the entitlements of the app it is installed with as its host's")
     func installedWith() throws {
         var host = App.provider
         host.entitlements = Entitlements(keychainAccessGroups: ["PRVD000001.new"])
@@ -103,12 +103,11 @@ struct AppTests {
     }
 
     @Test(
-        "What is no list of groups is refused",
+        "Bytes that are no property list of groups are refused as entitlements",
         arguments: [
             "", "nonsense", "<plist><array/></plist>",
             "<plist><dict><key>keychain-access-groups</key><string>a</string></dict></plist>",
             "<plist><dict><key>keychain-access-groups</key><array><true/></array></dict></plist>",
-            "<plist><dict><key>keychain-access-groups</key><array><string></string></array></dict></plist>",
         ])
     func badPlist(text: String) {
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
@@ -118,7 +117,7 @@ struct AppTests {
 
     @Test(
         "A group's name that no folder can have is refused, and named",
-        arguments: ["../../evil", "a/b", ".hidden", ".", "group.\0a", String(repeating: "g", count: 256)])
+        arguments: ["", "../../evil", "a/b", ".hidden", ".", "group.\0a", String(repeating: "g", count: 256)])
     func badName(name: String) throws {
         for entitlements in [
             Entitlements(keychainAccessGroups: ["T.a", name]), Entitlements(applicationGroups: [name]),
@@ -129,7 +128,9 @@ struct AppTests {
             let plist = [UInt8](try encoder.encode(entitlements))
             let error = #expect(throws: DeviceError.self) { try Entitlements(plist: plist) }
             #expect(error?.code == .invalidGroupName)
-            #expect(error?.reason.contains(name.prefix(64)) == true, "\(error?.reason ?? "")")
+            #expect(
+                error?.reason.contains("\u{201C}\(name.prefix(64))\u{201D}") == true, "\(error?.reason ?? "")"
+            )
         }
         let longest = Entitlements(applicationGroups: [String(repeating: "g", count: 255)])
         #expect(try Entitlements(plist: longest.plist()) == longest)

@@ -39,7 +39,8 @@ struct BackupTests {
         } + keychain.identities().map(\.label)
     }
 
-    @Test("Brings back on its own device all but what needs the passcode, and leaves other apps alone")
+    @Test(
+        "A backup restores on its own device all but items that need a passcode, and leaves other apps alone")
     func ownDevice() throws {
         let before = try contents(keychain).filter { $0 != "WhenPasscodeSetThisDeviceOnly" }
         #expect(before.count == 7)
@@ -59,7 +60,7 @@ struct BackupTests {
         #expect(try device.restoreKeychain(fromBackup: path, groups: groups, replacing: true) == result)
     }
 
-    @Test("Of every app's items brings every app's back")
+    @Test("A backup of every app's items restores every app's items")
     func everyApp() throws {
         #expect(try device.backUpKeychain(to: path).items == 8)
         try keychain.removeAll()
@@ -68,7 +69,7 @@ struct BackupTests {
         #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
     }
 
-    @Test("Brings to another device, with its key, what may leave its own, and nothing without")
+    @Test("A backup restores on another device what may leave its own, and only with the key")
     func otherDevice() throws {
         let key = try device.backUpKeychain(to: path).key
         let other = try Device(folder: scratch.path("other"))
@@ -88,7 +89,7 @@ struct BackupTests {
         #expect(try device.restoreKeychain(fromBackup: path, key: key, replacing: true).restored == 8)
     }
 
-    @Test("Of another device alone replaces nothing; an empty one is no such")
+    @Test("A backup that holds only another device's bound items replaces nothing, and an empty backup does")
     func nothingComes() throws {
         let other = try Device(folder: scratch.path("other"))
         let theirs = try Keychain(device: other, app: .provider)
@@ -108,7 +109,7 @@ struct BackupTests {
                 == KeychainRestoration(restored: 0, left: 0))
     }
 
-    @Test("Replaces neither a file nor items unless it is told to")
+    @Test("A backup replaces neither a file nor items unless it is told to")
     func replacing() throws {
         _ = try device.backUpKeychain(to: path)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -129,7 +130,7 @@ struct BackupTests {
             ])
     }
 
-    @Test("Is a file of mode 0600 that holds neither a secret nor the master key")
+    @Test("A backup is a file of mode 0600 that holds neither a secret nor the master key in the clear")
     func file() throws {
         let key = try device.backUpKeychain(to: path).key
         #expect(try scratch.mode(path) == 0o600)
@@ -140,7 +141,8 @@ struct BackupTests {
     }
 
     @Test(
-        "Is refused while the device is locked, and where a check refuses an identity; nothing changes then")
+        "A restore is refused while the device is locked or a check refuses an identity, and changes nothing then"
+    )
     func refused() throws {
         struct Unsound: Error {}
         _ = try device.backUpKeychain(to: path)
@@ -162,7 +164,7 @@ struct BackupTests {
     }
 
     @Test(
-        "Is taken for none when it is another file, cut short, or newer; what was altered in it does not open"
+        "Another file, a cut or newer backup is no backup, and an altered item in one does not open"
     )
     func damaged() throws {
         _ = try device.backUpKeychain(to: path)
@@ -202,7 +204,7 @@ struct BackupTests {
         }
     }
 
-    @Test("Of a keychain with an altered item is not made, and leaves no file")
+    @Test("A backup of a keychain with an altered item is not made, and leaves no file")
     func alteredSource() throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
         try queue.write { try $0.execute(sql: "UPDATE item SET account = 'x' WHERE account = 'dk'") }
@@ -210,7 +212,7 @@ struct BackupTests {
         #expect(try scratch.names(scratch.path) == ["device"])
     }
 
-    @Test("Is of one moment, while others write")
+    @Test("A backup is of one moment, while others write")
     func consistent() async throws {
         let device = device
         let path = path

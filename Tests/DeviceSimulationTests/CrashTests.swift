@@ -68,7 +68,7 @@ struct CrashTests {
         return value
     }
 
-    @Test("A file of a group is the last that was acknowledged or the one on its way, never torn")
+    @Test("After a crash a group's file is the last acknowledged or the one being written, and whole")
     func replacement() async throws {
         let group = try AppGroup("group.red.hound.keyshare.provider", app: .provider, device: device)
         for delay in Self.delays() {
@@ -96,7 +96,7 @@ struct CrashTests {
         #expect(try scratch.names(group.folder) == [".lock", "file"])
     }
 
-    @Test("A move to another group that is interrupted is finished by the next, with every file whole")
+    @Test("A move to another group that a crash interrupted is finished by the next, with every file whole")
     func migration() async throws {
         let app = App(
             bundleIdentifier: "app", teamIdentifier: "T",
@@ -144,7 +144,7 @@ struct CrashTests {
         Set(((try? from.names()) ?? []) + ((try? to.names()) ?? []))
     }
 
-    @Test("A keychain password is the last that was acknowledged or the one on its way, and opens")
+    @Test("After a crash a keychain password is the last acknowledged or the one being written, and opens")
     func keychain() async throws {
         let keychain = try Keychain(device: device, app: .provider)
         for delay in Self.delays() {

@@ -36,7 +36,7 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "Every act in every state leads where it does on a device, and stays there",
+        "Every action in every state leads to the state that a real device would be in, and is kept",
         arguments: [
             ("unlocked", "unlocked locked before-first-unlock unlocked no-passcode"),
             ("locked", "unlocked locked before-first-unlock locked -"),
@@ -61,7 +61,7 @@ struct DeviceStateTests {
         }
     }
 
-    @Test("Every lock and every restart is counted, and nothing else")
+    @Test("Locks and restarts of a device are counted, and no other changes")
     func lockCount() throws {
         func count() throws -> UInt64 { try Device(folder: device.folder).status().lockCount }
         #expect(try device.status() == .new)
@@ -83,13 +83,13 @@ struct DeviceStateTests {
         #expect(try count() == 5 && device.state() == .new)
     }
 
-    @Test("A state from before locks were counted is understood")
+    @Test("A state file from before locks were counted is read")
     func uncounted() throws {
         try AtomicFile.write(Array("locked\n".utf8), to: device.folder + "/state")
         #expect(try device.status() == DeviceStatus(state: DeviceState(lock: .locked), lockCount: 0))
     }
 
-    @Test("A watch sees every change at once, by whatever hand")
+    @Test("A watch of the device sees every change at once, whoever made it")
     func watch() throws {
         let watch = DeviceStateWatch(device)
         let path = device.folder + "/state"
@@ -115,7 +115,7 @@ struct DeviceStateTests {
         for _ in 0..<2 { #expect(try watch.status() == .new) }
     }
 
-    @Test("Who observes is told of every change, and of none where nothing changed")
+    @Test("Observers are told of every change of state, and not where nothing changed")
     func notification() async throws {
         var changes = try Notifications(device: device).observe(.deviceStateChanged)
             .makeAsyncIterator()
@@ -127,7 +127,7 @@ struct DeviceStateTests {
         #expect(await changes.next() != nil)
     }
 
-    @Test("States are told apart by a word each")
+    @Test("Every state of a device has a word of its own, and is read from it")
     func words() {
         #expect(
             DeviceState.all.map(\.description) == [
@@ -137,7 +137,7 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "A state that nobody wrote is an error, and opens nothing",
+        "A state file with other contents is an error, and opens no secret",
         arguments: ["", "unlocked", "open\n", "unlocked\n\n", "unlocked \n", "unlocked x\n", "locked 1 2\n"])
     func damaged(text: String) throws {
         let keychain = try Keychain(device: device, app: .provider)
@@ -150,7 +150,7 @@ struct DeviceStateTests {
         #expect((error?.cause as? FileError)?.code == .damagedFile)
     }
 
-    @Test("Removing the passcode deletes, of every app, what is kept only while there is one")
+    @Test("Removing the passcode deletes the items of every app that need one")
     func passcodeRemoval() throws {
         let apps = [App.provider, .consumer]
         for app in apps {
@@ -246,7 +246,7 @@ struct AccessibilityTests {
     }
 
     @Test(
-        "Each class is open in the states Apple says, for every operation, and in no other",
+        "Secrets of each accessibility are open in the states that Apple documents, and in no other, for every operation",
         arguments: Accessibility.allCases, DeviceState.all)
     func table(accessibility: Accessibility, state: DeviceState) throws {
         let isOpen = try #require(Self.open[state.description]).contains(accessibility.rawValue)
@@ -279,7 +279,7 @@ struct AccessibilityTests {
         }
     }
 
-    @Test("An item cannot be changed to a class that is closed")
+    @Test("An item cannot be changed to an accessibility that is closed")
     func updateToClosed() throws {
         try keychain.add(
             .genericPassword(SecretBytes(utf8: "p"), service: "s", account: "a").with(accessibility: .always))
@@ -297,7 +297,7 @@ struct AccessibilityTests {
         }
     }
 
-    @Test("The error says what to do")
+    @Test("The error for a closed item names state, accessibility and status")
     func hint() throws {
         try keychain.setPassword(
             SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .whenUnlocked)
@@ -309,7 +309,7 @@ struct AccessibilityTests {
         #expect(error?.detail == nil)
     }
 
-    @Test("A backup brings to another device what may leave its own")
+    @Test("A restore from another device brings the items that may leave it")
     func backup() throws {
         for accessibility in Accessibility.allCases {
             try keychain.setPassword(

@@ -15,7 +15,7 @@ struct DeviceTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("It is made on first use, with the folders above it, for its owner alone")
+    @Test("A device's folder is made on first use, with the folders above it, for its owner alone")
     func madeOnFirstUse() throws {
         let path = scratch.path("share/keyshare/device")
         let device = try Device(folder: path + "/")
@@ -59,7 +59,7 @@ struct DeviceTests {
         #expect(try scratch.mode(path) == 0o755)
     }
 
-    @Test("A folder of ours alone may hold other things")
+    @Test("A folder that is closed to others may hold other things beside a device")
     func otherThingsInside() throws {
         let path = scratch.path("closed")
         try makeOpen(path)
@@ -73,7 +73,9 @@ struct DeviceTests {
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
 
-    @Test("A symbolic link is refused, with and without a slash behind it", arguments: ["", "/", "//"])
+    @Test(
+        "A symbolic link is refused as a device, with and without a slash behind it",
+        arguments: ["", "/", "//"])
     func symbolicLink(suffix: String) throws {
         let target = scratch.path("target")
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
@@ -82,7 +84,7 @@ struct DeviceTests {
         #expect(error?.code == .symbolicLink)
     }
 
-    @Test("A link above the folder makes no second device of it")
+    @Test("A symbolic link above a device's folder leads to one and the same device")
     func linkAbove() throws {
         let device = try scratch.device()
         try FileManager.default.createSymbolicLink(
@@ -90,13 +92,13 @@ struct DeviceTests {
         #expect(try Device(folder: scratch.path("link/device")) == device)
     }
 
-    @Test("A file is refused")
+    @Test("A file is refused as a device")
     func file() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
         #expect(throws: FileError(.notAFolder, path: "", "")) { try Device(folder: scratch.path("file")) }
     }
 
-    @Test("Another user's folder is refused")
+    @Test("Another user's folder is refused as a device")
     func foreignOwner() throws {
         var path = "/usr"
         if geteuid() == 0 {
@@ -107,7 +109,7 @@ struct DeviceTests {
         #expect(throws: FileError(.foreignOwner, path: "", "")) { try Device(folder: path) }
     }
 
-    @Test("Where nothing can be made, the error says so")
+    @Test("A device that cannot be made gives an error with the system's reason")
     func cannotCreate() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
         #expect(throws: FileError(.cannotCreate(ENOTDIR), path: "", "")) {
@@ -116,7 +118,7 @@ struct DeviceTests {
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) { try Device(folder: "") }
     }
 
-    @Test("Apps have containers, groups have containers for their apps only")
+    @Test("Apps have containers, and groups have containers for their apps only")
     func containers() throws {
         let device = try scratch.device()
         let own = try device.container(of: .consumer)
@@ -131,7 +133,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("A device that is reset is a new one; what is no part of it stays")
+    @Test("A device that is reset is a new one, and other files in the folder stay")
     func reset() throws {
         let device = try scratch.device()
         try AtomicFile.write([1], to: device.folder + "/notes")
@@ -150,7 +152,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "Any number may use a device, and one have it alone, each kept from the other; no file is left of it")
+        "A device's lock is shared by many or held by one, and leaves no file")
     func use() throws {
         let device = try scratch.device()
         let before = try scratch.names(device.folder)
@@ -169,7 +171,7 @@ struct DeviceTests {
         #expect(try scratch.names(device.folder) == before)
     }
 
-    @Test("What killed writers left half done is removed once nobody can be writing it, and nothing else is")
+    @Test("Half-written files are removed from a device after an hour, and nothing else is")
     func unfinished() throws {
         let device = try scratch.device()
         let folder = try device.keychainFolder()
@@ -197,7 +199,8 @@ struct DeviceTests {
     }
 
     @Test(
-        "Names that would lead out of the device are refused", arguments: ["", ".", "..", "a/b", ".hidden"])
+        "Names of apps and groups that would lead out of the device are refused",
+        arguments: ["", ".", "..", "a/b", ".hidden"])
     func badNames(name: String) throws {
         let device = try scratch.device()
         let app = App(
@@ -222,7 +225,7 @@ struct SocketPathTests {
             folder: base + "/" + String(repeating: "x", count: pathLength - base.utf8.count - 1))
     }
 
-    @Test("It is in the device's folder as long as an address can hold it")
+    @Test("A socket is in the device's folder as long as an address can hold the path")
     func short() throws {
         let device = try device(pathLength: 107 - "/provider.sock".utf8.count)
         let path = try device.socketPath(runtimeDirectory: nil)
@@ -230,7 +233,7 @@ struct SocketPathTests {
         #expect(path.utf8.count == 107)
     }
 
-    @Test("Past that it is in the runtime folder, named after the device's folder")
+    @Test("A socket whose path is too long is in the runtime folder, named after the device's folder")
     func long() throws {
         let device = try device(pathLength: 108 - "/provider.sock".utf8.count)
         let runtime = try Device(folder: scratch.path("run")).folder
@@ -240,7 +243,7 @@ struct SocketPathTests {
         #expect(try device.socketPath(runtimeDirectory: runtime) == path)
     }
 
-    @Test("Without a runtime folder, or with one that is as long, there is none")
+    @Test("A socket has no path without a runtime folder, or with one whose path is too long")
     func none() throws {
         let device = try device(pathLength: 200)
         for runtime in [nil, device.folder] {

@@ -17,7 +17,7 @@ struct FullDiskTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A file of a group stays as it was, and the error says why", arguments: [0, 1, 4_096])
+    @Test("On a full disk a group's file stays as it was, and the error says why", arguments: [0, 1, 4_096])
     func group(limit: Int) async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String, limit = limit as Int] in
@@ -34,7 +34,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("What is on the pasteboard stays, and so does the change count")
+    @Test("On a full disk the pasteboard keeps its item and change count")
     func pasteboard() async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String] in
@@ -52,7 +52,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("The keychain stays as it was")
+    @Test("On a full disk the keychain stays as it was")
     func keychain() async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String] in

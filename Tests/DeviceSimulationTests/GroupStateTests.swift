@@ -36,7 +36,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("What one member writes another reads, until its end")
+    @Test("State that one app of a group writes is read by another until it expires")
     func read() throws {
         #expect(try file().read(now: now).reason == .absent)
         try file().write(fields, expires: now + 10)
@@ -51,7 +51,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .absent)
     }
 
-    @Test("What cannot be used counts as nothing, and the reason is told")
+    @Test("State that cannot be used counts as empty, and the reason is told")
     func reasons() throws {
         try file().write(fields, expires: now + 10)
         #expect(try file(version: 2).read(now: now).reason == .otherVersion(1))
@@ -72,7 +72,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .damaged)
     }
 
-    @Test("Altered anywhere, cut anywhere or under another name it counts as nothing; nothing crashes")
+    @Test("A state file that is altered or cut anywhere, or renamed, counts as empty")
     func altered() throws {
         try file().write(fields, expires: now + 10)
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -93,7 +93,7 @@ struct GroupStateTests {
         #expect(try file(name: "state2").read(now: now).reason == .noKey(.itemNotFound))
     }
 
-    @Test("No secret is found in any file of the device")
+    @Test("No secret of a state file is found in any file of the device")
     func noPlainSecret() throws {
         try file().write(fields, expires: now + 10)
         let names = try #require(FileManager.default.enumerator(atPath: device.folder))
@@ -104,7 +104,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("It stays good when the group takes another name")
+    @Test("A state file stays readable when the group takes another name")
     func takeOver() throws {
         try file().write(fields, expires: now + 10)
         var app = App.provider
@@ -118,7 +118,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .absent)
     }
 
-    @Test("Fields of any names and sizes come back as they were; anything else is none")
+    @Test("Encoded fields of any names and sizes are decoded, and other bytes are not")
     func encoding() {
         let samples: [[String: SecretBytes]] = [
             [:], ["": SecretBytes([])], fields, ["ü": SecretBytes([UInt8](repeating: 3, count: 70_000))],

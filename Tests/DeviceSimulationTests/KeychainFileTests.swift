@@ -27,7 +27,7 @@ struct KeychainFileTests {
         try keychain.store.queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
 
-    @Test("All of them are for their owner alone, whatever the process's mask")
+    @Test("The keychain's files are for their owner alone, whatever the umask")
     func modes() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))
@@ -42,7 +42,7 @@ struct KeychainFileTests {
     }
 
     @Test(
-        "Each connection has the settings that keep what was acknowledged",
+        "Each connection to the keychain has the hardened settings",
         arguments: [
             ("journal_mode", "wal"), ("synchronous", "2"), ("secure_delete", "1"), ("trusted_schema", "0"),
             ("foreign_keys", "1"), ("temp_store", "2"), ("cell_size_check", "1"),
@@ -56,7 +56,7 @@ struct KeychainFileTests {
         }
     }
 
-    @Test("No secret is found in any file")
+    @Test("No secret of the keychain is found in any file")
     func noPlainSecret() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))
@@ -68,7 +68,7 @@ struct KeychainFileTests {
         }
     }
 
-    @Test("The master key is 32 bytes, made once")
+    @Test("The master key has 32 bytes and is made once")
     func masterKey() throws {
         try provider().add(.sample("A"))
         let key = try Data(contentsOf: URL(fileURLWithPath: folder + "/master.key"))
@@ -110,7 +110,7 @@ struct KeychainFileTests {
         #expect(throws: KeychainError(.decode, "")) { try provider().privateKey(label: "A") }
     }
 
-    @Test("A database or folder that is a link is refused")
+    @Test("A keychain whose database or folder is a symbolic link is refused")
     func links() throws {
         _ = try provider()
         let path = folder + "/keychain.sqlite"
@@ -125,7 +125,7 @@ struct KeychainFileTests {
         #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
-    @Test("A database that other users may read is refused")
+    @Test("A keychain whose database other users may read is refused")
     func exposed() throws {
         _ = try provider()
         try FileManager.default.setAttributes(
@@ -152,7 +152,7 @@ struct KeychainFileTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("A file that is no database, or a damaged one, is called that")
+    @Test("A damaged database, or a file that is none, is an invalid keychain")
     func damage() throws {
         try provider().add((0..<200).map { .sample("L\($0)") }).forEach { _ = try $0.get() }
         let path = folder + "/keychain.sqlite"
@@ -183,7 +183,7 @@ struct KeychainFileTests {
         }
     }
 
-    @Test("A full disk is called that, and nothing is half done")
+    @Test("A full disk has its own error of the keychain, and nothing is half done")
     func diskFull() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))
@@ -200,7 +200,7 @@ struct KeychainFileTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("A keychain that cannot be written is called that, and is still read")
+    @Test("A keychain that cannot be written has its own error for writes, and is still read")
     func readOnly() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))

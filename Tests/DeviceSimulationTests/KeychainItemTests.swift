@@ -105,7 +105,7 @@ struct KeychainItemTests {
         #expect(try found(KeychainQuery(.key, reference: 99)) == [])
     }
 
-    @Test("A limit is one of all that match, in their order")
+    @Test("A limit takes the first of all items that match, in their order")
     func limit() throws {
         for number in 0..<5 { try provider.add(.key(Self.secret("k"), label: "\(number)")) }
         for (limit, count) in [(1, 1), (3, 3), (.max, 5)] {
@@ -136,7 +136,7 @@ struct KeychainItemTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
-    @Test("An update that would make two items one changes neither")
+    @Test("An update that would give two items equal unique attributes changes neither")
     func updateToDuplicate() throws {
         for account in ["a", "b"] {
             try provider.add(.genericPassword(Self.secret(account), service: "s", account: account))
@@ -181,7 +181,7 @@ struct KeychainItemTests {
 
     /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
     @Test(
-        "Each operation in each group: what the entitlements give works, all else is an error",
+        "Each operation works in each group of the entitlements, and is an error in every other",
         arguments: entitled.indices,
         App.provider.accessGroups + [
             "CNSM000001.red.hound.keyshare.consumer", "nobody.at.all", "PRVD000001",
@@ -224,7 +224,7 @@ struct KeychainItemTests {
         }
     }
 
-    @Test("An item that names no group goes to the first that the app may add to")
+    @Test("An item that names no group goes to the first group that the app may add to")
     func defaultGroup() throws {
         for (index, group) in [
             "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.shared",
@@ -239,7 +239,7 @@ struct KeychainItemTests {
         }
     }
 
-    @Test("The group of the tokens is seen by who is entitled to it, and nothing is added to it")
+    @Test("The group of tokens is seen by entitled apps, and no app adds to it")
     func tokens() throws {
         let group = Entitlements.tokenGroup
         let query = KeychainQuery(.key, accessGroup: group)

@@ -38,7 +38,8 @@ struct KeychainLossTests {
         }
     }
 
-    @Test("Without its database, or with an empty one, it is not made anew", arguments: [true, false])
+    @Test(
+        "A keychain without its database, or with an empty one, is not made anew", arguments: [true, false])
     func noDatabase(isEmpty: Bool) throws {
         try provider().add(.sample("A"))
         for name in try scratch.names(folder) where name.hasPrefix("keychain.sqlite") {
@@ -52,7 +53,7 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "Without the tables that its log held, or its record of versions, it is not made anew",
+        "A keychain without its tables, or its record of versions, is not made anew",
         arguments: [["DROP TABLE grdb_migrations"], ["DELETE FROM grdb_migrations"]])
     func noTables(statements: [String]) throws {
         try provider().add(.sample("A"))
@@ -64,7 +65,9 @@ struct KeychainLossTests {
                 == 1)
     }
 
-    @Test("Whose first opening was cut short at any step opens, and so does one that nobody ever used")
+    @Test(
+        "A keychain whose first opening was interrupted at any step opens, and so does one that was never used"
+    )
     func firstOpening() throws {
         // The key comes last: everything but it is there.
         _ = try provider()
@@ -87,7 +90,7 @@ struct KeychainLossTests {
         }
     }
 
-    @Test("Is looked at without anything being made or closed to others")
+    @Test("Looking at a keychain makes nothing and closes nothing to others")
     func look() throws {
         #expect(try existing()?.app == nil)
         #expect(try files().keys.sorted() == [""])
@@ -113,7 +116,7 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "Or added behind its back is found, and ends no operation as a bug",
+        "A part that was removed from the database or added to it is found, and ends no operation as a bug",
         arguments: [
             "DROP TABLE sequence", "DELETE FROM sequence", "UPDATE sequence SET last = 1",
             "DROP TABLE change",
@@ -140,7 +143,7 @@ struct KeychainLossTests {
         }
     }
 
-    @Test("Is found whole where only its log holds what was written")
+    @Test("A keychain is found whole where only the log holds what was written")
     func log() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))

@@ -20,7 +20,7 @@ struct KeychainTests {
         consumer = try Keychain(device: device, app: .consumer)
     }
 
-    @Test("An identity comes back as it was added, from this connection and from another")
+    @Test("An identity is read as it was added, on this connection and on another")
     func roundTrip() throws {
         let added = try provider.add(.sample("A"))
         #expect(added.accessGroup == shared)
@@ -39,7 +39,7 @@ struct KeychainTests {
         }
     }
 
-    @Test("Every accessibility class is kept", arguments: Accessibility.allCases)
+    @Test("The accessibility of an identity is kept", arguments: Accessibility.allCases)
     func accessibility(_ accessibility: Accessibility) throws {
         var identity = NewIdentity.sample("A")
         identity.accessibility = accessibility
@@ -48,7 +48,7 @@ struct KeychainTests {
         #expect(!accessibility.name.isEmpty)
     }
 
-    @Test("A date before 1970 or within a second is kept to the second")
+    @Test("An identity's date before 1970 or within a second is kept to the second")
     func dates() throws {
         var identity = NewIdentity.sample("A")
         identity.notBefore = Date(timeIntervalSince1970: -100.5)
@@ -135,7 +135,7 @@ struct KeychainTests {
         #expect(try provider.privateKey(label: "A") == NewIdentity.key("A"))
     }
 
-    @Test("What cannot be made into an identity fails alone, and the others are added in their places")
+    @Test("A source that gives no identity fails alone, and the others are added in their places")
     func addingEach() throws {
         struct Unreadable: Error {}
         let results = try provider.add(["A", "", "?", "A", "B"]) { label in
@@ -171,7 +171,8 @@ struct KeychainTests {
     }
 
     @Test(
-        "Pages of any size give every identity once, in the order they were added", arguments: [1, 3, 7, 100])
+        "Pages of any size give every identity once, in the order in which they were added",
+        arguments: [1, 3, 7, 100])
     func pages(size: Int) throws {
         let own = App.provider.applicationIdentifier
         let labels = (0..<20).map { "L\($0)" }
@@ -189,14 +190,14 @@ struct KeychainTests {
         #expect(seen == labels.filter { $0 != "L5" })
     }
 
-    @Test("A page of no size is empty", arguments: [0, -1, .min])
+    @Test("A page of identities with no or a negative size is empty", arguments: [0, -1, .min])
     func emptyPage(size: Int) throws {
         try provider.add(.sample("A"))
         #expect(try provider.identities(limit: size).isEmpty)
     }
 
     @Test(
-        "A name that only starts like an item's is not that item's",
+        "A name that only begins like that of an item does not find the item",
         arguments: ["A\u{0}", "A\u{0}B", "A ", "a", ""])
     func similarNames(name: String) throws {
         try provider.add(.sample("A"))
@@ -218,7 +219,7 @@ struct KeychainTests {
         #expect(try provider.add(.sample("A")).id > first.id)
     }
 
-    @Test("Removing all of an app's items tells how many, and can keep to one class")
+    @Test("Removing all of an app's items gives their number, and can be limited to a class")
     func removeAll() throws {
         try provider.add(.sample("A"))
         try provider.add(.sample("B", group: App.provider.applicationIdentifier))
@@ -229,7 +230,7 @@ struct KeychainTests {
         #expect(try provider.removeAll() == 0)
     }
 
-    @Test("A password is read, replaced and deleted; an absent one is nothing, and deleting it no error")
+    @Test("A password is read, replaced and deleted, and a missing one is nil and no error to delete")
     func passwords() throws {
         #expect(try provider.password(service: "s", account: "a") == nil)
         try provider.deletePassword(service: "s", account: "a")
@@ -313,7 +314,7 @@ struct KeychainTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
-    @Test("Errors carry Apple's names and numbers")
+    @Test("Errors of the keychain carry Apple's names and numbers")
     func errorNames() {
         let known: [KeychainError.Code: (String, Int32)] = [
             .duplicateItem: ("errSecDuplicateItem", -25299), .itemNotFound: ("errSecItemNotFound", -25300),

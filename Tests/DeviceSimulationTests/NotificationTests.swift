@@ -19,7 +19,7 @@ struct NotificationTests {
         notifications = try Notifications(device: device)
     }
 
-    @Test("Everybody who observes a name is told, each time, and nobody else")
+    @Test("All observers of a name are notified each time, and observers of other names are not")
     func posted() async throws {
         var observers = try (0..<3).map { _ in try notifications.observe("a.b.c").makeAsyncIterator() }
         var other = try notifications.observe("a.b").makeAsyncIterator()
@@ -32,7 +32,7 @@ struct NotificationTests {
         #expect(await isQuiet(&other))
     }
 
-    @Test("What was posted while nobody looked is one notification, and is not lost")
+    @Test("Notifications that were posted while no task waited count as one, which is not lost")
     func coalesced() async throws {
         var observer = try notifications.observe("name").makeAsyncIterator()
         for _ in 0..<100 { try notifications.post("name") }
@@ -41,7 +41,7 @@ struct NotificationTests {
         #expect(await isQuiet(&observer, after: 3))
     }
 
-    @Test("What was posted before is not told")
+    @Test("A notification that was posted before observing began is not delivered")
     func earlier() async throws {
         try notifications.post("name")
         var observer = try notifications.observe("name").makeAsyncIterator()
@@ -59,7 +59,7 @@ struct NotificationTests {
         return count <= most
     }
 
-    @Test("None is lost between two looks, however close: each change is seen by who looks after it")
+    @Test("No notification is lost between two looks, however close they are")
     func noLostWakeUp() async throws {
         let rounds = 300
         var pings = try notifications.observe("ping").makeAsyncIterator()
@@ -82,7 +82,7 @@ struct NotificationTests {
         #expect(try await answering.value == rounds)
     }
 
-    @Test("They reach other processes")
+    @Test("Notifications reach other processes")
     func acrossProcesses() async throws {
         let folder = device.folder
         var ready = try notifications.observe("ready").makeAsyncIterator()
@@ -104,7 +104,7 @@ struct NotificationTests {
         _ = await child
     }
 
-    @Test("A task that is cancelled stops waiting")
+    @Test("A cancelled task stops waiting for notifications")
     func cancelled() async throws {
         let observations = try notifications.observe("name")
         let task = Task {
@@ -115,7 +115,7 @@ struct NotificationTests {
         #expect(await task.value)
     }
 
-    @Test("Observers that go leave no descriptor open, looked at or not")
+    @Test("Observers that are released leave no descriptor open")
     func descriptors() async throws {
         let before = try inotifyDescriptors()
         for round in 0..<50 {
@@ -144,7 +144,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "Names that can be no file's are refused",
+        "Names of notifications that no file can have are refused",
         arguments: [
             "", ".", "..", "a/b", ".hidden", "a\0b", NotificationName(String(repeating: "x", count: 256)),
         ])
@@ -155,7 +155,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A link in the place of a name is not followed")
+    @Test("A symbolic link in the place of a notification's file is not followed")
     func link() throws {
         try FileManager.default.createSymbolicLink(
             atPath: device.folder + "/notifications/name", withDestinationPath: scratch.path("target"))

@@ -36,7 +36,7 @@ struct PasteboardTests {
         get throws { try pasteboard.accesses().map(\.outcome) }
     }
 
-    @Test("A new one is empty, and nobody is asked about nothing")
+    @Test("A new pasteboard is empty, and the user is not asked")
     func empty() throws {
         let content = try pasteboard.read(by: .consumer, now: start) { _ in
             Issue.record("the user was asked")
@@ -48,7 +48,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.empty])
     }
 
-    @Test("What one app copies another reads, once the user was asked and agreed, and again")
+    @Test("An item that one app copied is read by another each time the user agrees")
     func read() throws {
         #expect(try copy("secret") == 1)
         var requests: [PasteboardRequest] = []
@@ -66,7 +66,7 @@ struct PasteboardTests {
         #expect(try pasteboard.accesses() == [access, access])
     }
 
-    @Test("A refusal hands out nothing, is recorded, and leaves the item there")
+    @Test("The user's refusal hands out nothing, is recorded, and leaves the item there")
     func denied() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.denied, "")) { try paste(allowed: false) }
@@ -85,7 +85,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.denied])
     }
 
-    @Test("Who copied an item reads it without being asked")
+    @Test("The app that copied an item reads it without consent")
     func own() throws {
         _ = try copy("secret")
         let content = try pasteboard.read(by: .provider, now: start) { _ in false }
@@ -93,7 +93,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.allowed])
     }
 
-    @Test("The second item replaces the first, and is told from it by the change count")
+    @Test("A second item replaces the first, and has another change count")
     func overwritten() throws {
         let first = try copy("first")
         let second = try copy("second")
@@ -104,7 +104,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.overwritten, .allowed, .allowed])
     }
 
-    @Test("An item is there until its time is over, and then gone from the disk", arguments: [60.0, 5])
+    @Test("An item is there until it expires, and then is gone from the disk", arguments: [60.0, 5])
     func expired(lifetime: TimeInterval) throws {
         let count = try copy("secret", lifetime: lifetime)
         #expect(try paste(after: lifetime - 0.001) == "secret")
@@ -122,7 +122,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.allowed, .expired, .expired, .expired])
     }
 
-    @Test("Looking at the pasteboard removes what is expired")
+    @Test("Looking at the pasteboard removes an expired item")
     func expiredByLooking() throws {
         _ = try copy("secret")
         let size = try fileSize()
@@ -132,7 +132,7 @@ struct PasteboardTests {
         #expect(try fileSize() < size)
     }
 
-    @Test("After an expired item the next one is read as ever")
+    @Test("An item that is copied after an expired one is read as usual")
     func afterExpiry() throws {
         _ = try copy("old")
         #expect(throws: PasteboardError(.expired, "")) { try paste(after: 60) }
@@ -140,7 +140,7 @@ struct PasteboardTests {
         #expect(try paste(after: 61) == "new")
     }
 
-    @Test("What changes while the user is asked is not handed out")
+    @Test("An item that replaces another while the user is asked is not handed out")
     func changedWhileAsking() throws {
         _ = try copy("first")
         #expect(throws: PasteboardError(.overwritten(2), "")) {
@@ -166,7 +166,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.overwritten, .overwritten, .expired])
     }
 
-    @Test("Clearing removes the item, and counts as a change")
+    @Test("Clearing the pasteboard removes the item, and counts as a change")
     func clear() throws {
         _ = try copy("secret")
         try pasteboard.clear()
@@ -177,7 +177,7 @@ struct PasteboardTests {
     }
 
     @Test(
-        "Apps and what shows a window may use it; the file provider may neither write nor read",
+        "Apps and extensions with a view may use the pasteboard, and the file provider may neither write nor read",
         arguments: App.Kind.allCases)
     func members(kind: App.Kind) throws {
         var app = App.provider
@@ -198,14 +198,14 @@ struct PasteboardTests {
         #expect(try outcomes == [.notPermitted])
     }
 
-    @Test("Any bytes may be copied, up to a limit", arguments: [0, 1, Pasteboard.largestItem])
+    @Test("Any bytes may be copied, up to the largest size", arguments: [0, 1, Pasteboard.largestItem])
     func sizes(count: Int) throws {
         let secret = SecretBytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })
         try pasteboard.write(secret, owner: .provider, now: start)
         #expect(try pasteboard.read(by: .consumer, now: start) { _ in true } == secret)
     }
 
-    @Test("Past the limit nothing changes")
+    @Test("Copying an item past the largest size changes nothing")
     func tooLarge() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.tooLarge, "")) {
@@ -216,7 +216,7 @@ struct PasteboardTests {
         #expect(try paste(expecting: 1) == "secret")
     }
 
-    @Test("Of very many attempts the latest are remembered")
+    @Test("Only the latest attempts to read the pasteboard are kept")
     func manyAccesses() throws {
         let before = (0..<PasteboardAccess.kept).map { second in
             PasteboardAccess(
@@ -258,7 +258,7 @@ struct PasteboardFileTests {
         try Pasteboard(device: device).write(SecretBytes(utf8: text), owner: .provider, now: start)
     }
 
-    @Test("They are for their owner alone, and no secret is found in any")
+    @Test("The pasteboard's files are for their owner alone, and hold no secret in the clear")
     func files() throws {
         try copy("canary of a password")
         #expect(try read() == "canary of a password")
@@ -275,7 +275,7 @@ struct PasteboardFileTests {
         }
     }
 
-    @Test("What is replaced is wiped, not only unlinked")
+    @Test("An item that is replaced is wiped on disk, and not only unlinked")
     func wiped() throws {
         try copy("secret")
         let path = folder + "/item"
@@ -307,7 +307,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("Without its key an item does not open, and the next one does")
+    @Test("An item whose key was lost does not open, and the next item does")
     func lostKey() throws {
         try copy("secret")
         try FileManager.default.removeItem(atPath: folder + "/master.key")
@@ -316,7 +316,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("Nothing is read unrecorded; clearing mends the record")
+    @Test("Nothing is read where the attempt cannot be recorded, and clearing repairs the record")
     func damagedRecord() throws {
         try copy("secret")
         try AtomicFile.write([1, 2, 3], to: folder + "/accesses")
@@ -328,7 +328,8 @@ struct PasteboardFileTests {
     }
 
     @Test(
-        "Files that are links or open to others are refused", arguments: ["item", "accesses", "master.key"])
+        "Files of the pasteboard that are links or open to others are refused",
+        arguments: ["item", "accesses", "master.key"])
     func unsafeFiles(name: String) throws {
         try copy("secret")
         #expect(try read() == "secret")
@@ -342,7 +343,7 @@ struct PasteboardFileTests {
         #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
-    @Test("Eight at once: every item is whole, every change counted, every read recorded")
+    @Test("With eight users at once every item is whole, every change counted, and every read recorded")
     func race() async throws {
         try await withThrowingTaskGroup { group in
             for number in 0..<8 {

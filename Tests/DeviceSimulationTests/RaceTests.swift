@@ -28,7 +28,7 @@ struct RaceTests {
         }
     }
 
-    @Test("Those who use a new device at once agree on one key and one password", arguments: 0..<5)
+    @Test("Several first users of a device at once agree on one key and one password", arguments: 0..<5)
     func createOrRead(round: Int) async throws {
         let passwords = try await race { number, keychain in
             try keychain.createOrReadPassword(service: "s", account: "a") {
@@ -41,7 +41,7 @@ struct RaceTests {
         #expect(try keychain.changeCount() == 1)
     }
 
-    @Test("Eight writers never see the keychain busy, and lose nothing")
+    @Test("Eight writers in one process never see the keychain busy, and lose nothing")
     func writers() async throws {
         _ = try await race { number, keychain in
             for round in 0..<20 {
@@ -56,7 +56,7 @@ struct RaceTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("Of those who add the same identity one succeeds, the others learn that it is there")
+    @Test("Of several that add one identity at once, one succeeds and the others get a duplicate")
     func duplicates() async throws {
         let added = try await race { _, keychain -> Bool in
             do throws(KeychainError) {
@@ -70,7 +70,7 @@ struct RaceTests {
         #expect(added.count { $0 } == 1)
     }
 
-    @Test("One value serves many threads")
+    @Test("One keychain value serves many threads")
     func sharedValue() async throws {
         let keychain = try Keychain(device: device, app: .provider)
         _ = try await race { number, _ in

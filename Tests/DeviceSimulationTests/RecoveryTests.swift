@@ -47,7 +47,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "Holds what the backup held and what else still opens, and lies beside the new one",
+        "A recovered keychain holds the backup's items and others that still open, beside the damaged files",
         arguments: [
             "gone", "empty", "garbage", "DELETE FROM sequence", "DROP TABLE change", "DROP TABLE item",
         ])
@@ -73,7 +73,7 @@ struct RecoveryTests {
         #expect(device.problems().isEmpty)
     }
 
-    @Test("Stays as it is where the backup is none, or not this device's, or refused")
+    @Test("A damaged keychain stays as it is where the backup is none, another device's, or refused")
     func refused() throws {
         struct Unsound: Error {}
         let other = try Device(folder: scratch.path("other"))
@@ -100,7 +100,7 @@ struct RecoveryTests {
         #expect(FileManager.default.contents(atPath: folder + "/keychain.sqlite") == database)
     }
 
-    @Test("Begins anew without a backup, and with a new key where the old one is lost")
+    @Test("A recovery without a backup gives an empty keychain, and a new key where the old one is lost")
     func anew() throws {
         let key = folder + "/master.key"
         let kept = FileManager.default.contents(atPath: key)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("A place for a device on which something is tried")
+@Suite("Scratch devices")
 struct TrialFolderTests {
     private let scratch: ScratchFolder
 
@@ -17,7 +17,7 @@ struct TrialFolderTests {
         try scratch.names(device.folder + "/trials").filter { $0 != ".lock" }
     }
 
-    @Test("is gone when it is ended, and nothing is there before")
+    @Test("A scratch device starts with nothing, and is gone when it ends")
     func end() throws {
         let device = try scratch.device()
         let trial = try ScratchDevice(on: device, runtimeDirectory: nil)
@@ -29,7 +29,7 @@ struct TrialFolderTests {
         try trial.end()
     }
 
-    @Test("takes what killed processes left with it, and nothing that somebody holds")
+    @Test("A new scratch device removes those that killed processes left, and none in use")
     func sweep() throws {
         let device = try scratch.device()
         let held = try ScratchDevice(on: device, runtimeDirectory: nil)
@@ -49,7 +49,7 @@ struct TrialFolderTests {
         #expect(try left(on: device).isEmpty)
     }
 
-    @Test("takes its socket's name and lock in the runtime folder with it, where its path is long")
+    @Test("A scratch device with a long path removes its socket and lock from the runtime folder")
     func longPath() throws {
         let runtime = try Device(folder: scratch.path("run")).folder
         let device = try Device(folder: scratch.path(String(repeating: "x", count: 100)))

@@ -28,7 +28,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "Changing any attribute of an item, or its secret, breaks it and no other",
+        "Changing any attribute or the secret of an item breaks that item and no other",
         arguments: [
             "id = 77", "version = 2", "class = 'genp'",
             "accessGroup = 'PRVD000001.red.hound.keyshare.provider'",
@@ -59,7 +59,7 @@ struct TamperingTests {
         #expect(try keychain.privateKey(label: "B") == NewIdentity.key("B"))
     }
 
-    @Test("Every column of the table was tried")
+    @Test("The tampering tests cover every column of the table")
     func columns() throws {
         let columns = try keychain.store.queue.read { try $0.columns(in: "item").map(\.name) }
         #expect(
@@ -70,7 +70,7 @@ struct TamperingTests {
             ])
     }
 
-    @Test("A record moved to another app's group does not open there")
+    @Test("A record that is moved to another app's group does not open there")
     func moved() throws {
         try alter("UPDATE item SET accessGroup = '\(App.consumer.accessGroups[0])' WHERE label = 'A'")
         #expect(throws: KeychainError(.decode, "")) { try consumer.privateKey(label: "A") }
@@ -89,7 +89,7 @@ struct TamperingTests {
         #expect(try keychain.verifyIntegrity().count == 2)
     }
 
-    @Test("An identity dressed up as a password, and a password as another's, do not open")
+    @Test("An identity turned into a password, and a password into another app's, do not open")
     func disguised() throws {
         try alter("UPDATE item SET class = 'genp', service = 's', account = 'a' WHERE label = 'A'")
         #expect(throws: KeychainError(.decode, "")) { try keychain.password(service: "s", account: "a") }
@@ -104,7 +104,7 @@ struct TamperingTests {
         #expect(throws: KeychainError(.decode, "")) { try keychain.privateKey(label: "A") }
     }
 
-    @Test("A table rebuilt without types gives errors, no crash")
+    @Test("A table that was rebuilt without types gives errors and no crash")
     func rebuilt() throws {
         try keychain.store.queue.write { database in
             try database.execute(

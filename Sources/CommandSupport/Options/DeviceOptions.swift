@@ -26,21 +26,21 @@ package struct DeviceOptions: ParsableArguments {
 
     /// Opens the device, making its folder on first use.
     ///
-    /// - Throws: `DeviceError` where the folder cannot be made or is not safe to use.
+    /// - Throws: `FileError` where the folder cannot be made or is not safe to use.
     package func openDevice() throws -> Device {
         try Device(folder: deviceFolder)
     }
 
     /// The device as it is, for a look at it: nothing is made; nil where there is none.
     ///
-    /// - Throws: `DeviceError` where something else stands in its place.
+    /// - Throws: `FileError` where something other than a folder of ours is there.
     package func existingDevice() throws -> Device? {
         try Device(existing: deviceFolder)
     }
 
     /// The path of the provider's socket.
     ///
-    /// - Throws: `DeviceError` where no usable path can be had.
+    /// - Throws: `DeviceError.Code.socketPathTooLong`, or `FileError` where the socket's folder cannot be made.
     package func socketPath(of device: Device) throws -> String {
         if let path = socket ?? environment("KEYSHARE_SOCKET") { return path }
         return try device.socketPath(runtimeDirectory: runtimeDirectory)

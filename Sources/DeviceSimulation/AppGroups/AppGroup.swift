@@ -2,44 +2,46 @@ package import PrivateFiles
 package import Foundation
 private import Glibc
 
-/// The files that the apps of an application group share: their container, as one app sees it.
+/// The container of an application group: the files that the apps of the group share, as one app sees them.
 ///
-/// Files are replaced whole, and changes that build on what is there are made by one process at a time. Not
-/// sealed: what is secret goes into a `GroupStateFile`. A value that may be used from several threads and
-/// processes at once; calls block until the disk has what was written.
+/// Files are replaced whole, and a change that depends on the earlier contents is made by one process at a time. The
+/// files are not encrypted: secrets go into a ``GroupStateFile``. Several threads and processes may use a container
+/// at once; calls return when the disk has what was written.
 package struct AppGroup: Sendable {
-    /// The group's name.
+    /// The group's name, such as `group.red.hound.keyshare.provider`.
     package let identifier: String
-    /// The container's path.
+    /// The absolute path of the container's folder.
     package let folder: String
 
-    /// The container of the group `identifier`, made on first use.
+    /// Opens the container of the group `identifier` for `app`, and makes it on first use.
     ///
-    /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
+    /// - Throws: `DeviceError.Code.missingEntitlement` when `app` is not of the group; `FileError` when the folder
+    ///   cannot be made.
     package init(_ identifier: String, app: App, device: Device) throws {
         folder = try device.groupContainer(identifier, for: app)
         self.identifier = identifier
     }
 
-    /// What the file `name` holds; nil when there is none.
+    /// Reads the file `name`; nil when there is none.
     ///
-    /// - Throws: `DeviceError` when it is a link, open to others, or cannot be read.
+    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, `.damagedFile` or `.inputOutput`;
+    ///   `.cannotCreate` for a name that no file can have.
     package func read(_ name: String) throws(FileError) -> [UInt8]? {
         try PrivateFile.open(path(name))?.read(atMost: .max)
     }
 
-    /// Replaces the file `name`, or makes it.
+    /// Writes the file `name`, in place of an earlier one.
     ///
-    /// - Throws: `DeviceError`; what was there stays then.
+    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file stays.
     package func write(_ bytes: [UInt8], to name: String) throws(FileError) {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.write(bytes, to: path) }
     }
 
-    /// Changes the file `name` while nobody else changes anything in the group: gives `body` what it holds,
-    /// and keeps what `body` leaves, nil for no file.
+    /// Changes the file `name` while no other process or thread changes any file of the group.
     ///
-    /// - Throws: what `body` throws, or a `DeviceError`; what was there stays then.
+    /// - Parameter body: gets the file's bytes, nil for no file, and leaves those that the file shall have.
+    /// - Throws: what `body` throws, or a `FileError`; the earlier file stays.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) {
@@ -55,26 +57,26 @@ package struct AppGroup: Sendable {
         }
     }
 
-    /// Removes the file `name`; silent when there is none.
+    /// Removes the file `name`; does nothing when there is none.
     ///
-    /// - Throws: `DeviceError`.
+    /// - Throws: `FileError`: `.cannotCreate` for a name that no file can have, or `.inputOutput`.
     package func remove(_ name: String) throws(FileError) {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.remove(path) }
     }
 
-    /// The names of the files there are, in their order.
+    /// Gives the names of the group's files in ascending order, without hidden ones.
     ///
-    /// - Throws: `DeviceError` when the container cannot be listed.
+    /// - Throws: `FileError.Code.inputOutput`.
     package func names() throws(FileError) -> [String] {
         try PrivateFolder.names(folder).filter { !$0.hasPrefix(".") }
     }
 
-    /// Removes what nobody changed since `date`, and what interrupted writers left behind. Settings are kept,
-    /// whatever their age.
+    /// Removes every file that was last changed before `date`, and what interrupted writers left. The group's
+    /// settings stay, whatever their age.
     ///
-    /// - Throws: `DeviceError`; some files may be gone then.
-    /// - Returns: the names of the files that were removed.
+    /// - Throws: `FileError.Code.inputOutput`; some files may be gone then.
+    /// - Returns: the names of the removed files, temporary ones left out.
     @discardableResult
     package func removeFiles(unchangedSince date: Date) throws(FileError) -> [String] {
         try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
@@ -88,7 +90,7 @@ package struct AppGroup: Sendable {
         var removed: [String] = []
         for name in try PrivateFolder.names(folder) {
             let path = folder + "/" + name
-            // Whoever writes holds the lock, so that these are nobody's.
+            // Every writer holds the lock, so a temporary file that is found under the lock has no writer any more.
             if AtomicFile.isTemporary(name) {
                 try AtomicFile.remove(path)
                 continue
@@ -108,28 +110,29 @@ package struct AppGroup: Sendable {
         return removed
     }
 
-    /// Removes every file, as on log-out.
+    /// Removes every file of the group, settings too, as an app does when its user logs out.
     ///
-    /// - Throws: `DeviceError`; some files may be gone then.
+    /// - Throws: `FileError.Code.inputOutput`; some files may be gone then.
     package func removeAll() throws(FileError) {
         _ = try removeFiles(unchangedSince: .distantFuture, keeping: [])
     }
 }
 
 extension AppGroup {
-    /// Brings every file of `old` here, for apps that change the name of their group.
+    /// Moves every file of the group `old` into this one, for apps that change the name of their group.
     ///
-    /// A file goes from the old group when the new one has it on disk, so that an interrupted move is
-    /// finished by the next, and nothing is lost. An app that does not know of the new name yet may write to
-    /// the old group meanwhile: where both have a file, what was changed last stays. Settings are added key by
-    /// key: what was set in the new group stays, and what came from the old one follows it.
+    /// A file is removed from the old group once it is on disk in the new one, so that the next call finishes an
+    /// interrupted move and nothing is lost. An app that does not know the new name yet may write to the old
+    /// group meanwhile: where both groups have a file, the one changed last stays. Settings are merged key by
+    /// key: a value set in the new group stays, and a value that came from the old group follows later changes
+    /// there.
     ///
-    /// - Throws: `DeviceError`; what was not moved is where it was.
-    /// - Returns: the names of the files that were moved by this call, or of which something was.
+    /// - Throws: `FileError`; what was not moved is still in the old group.
+    /// - Returns: the names of the files that this call moved, wholly or, for settings, in part.
     @discardableResult
     package func takeOver(_ old: AppGroup) throws(FileError) -> [String] {
         guard old.folder != folder else { return [] }
-        // Always in this order; nobody else holds both.
+        // The old group's lock comes first in every process, so that no two can wait for each other.
         let oldLock = try FileLock.acquire(old.lockPath)
         defer { oldLock.release() }
         let newLock = try FileLock.acquire(lockPath)
@@ -150,7 +153,7 @@ extension AppGroup {
         if let ours = try PrivateFile.open(path(name)) {
             guard try ours.changed() < changed, try ours.read(atMost: .max) != bytes else { return false }
         }
-        // Dated like the old: if this is as far as it gets, whatever is written there next is newer.
+        // The copy keeps the file's time: after an interruption, whatever is written to either group is newer.
         try AtomicFile.write(bytes, to: try path(name), changed: changed)
         return true
     }
@@ -167,8 +170,8 @@ extension AppGroup {
         return true
     }
 
-    /// What the old group's settings were when they were taken, as long as the move is not over: by it the
-    /// next tells what was changed there since from what was changed here.
+    /// The file with the old group's settings as they were when they were merged, kept until the move is over: the
+    /// next call tells by them what was changed in the old group since, and what in the new one.
     private var takenSettings: String { folder + "/" + Self.takenSettingsName }
     private static let takenSettingsName = ".taken.plist"
 

@@ -1,16 +1,16 @@
 package import PrivateFiles
 private import Foundation
 
-/// A setting: its name, what it is when nobody set it, and what it may be.
+/// The key of a setting: the setting's name, its value while none is set, and which values are allowed.
 package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
-    /// Names it in the suite.
+    /// The setting's name in the property list.
     package let name: String
-    /// What holds when there is no value, or none that is any good.
+    /// The value where none is set, or where the one that is set cannot be used.
     package let fallback: Value
-    /// Whether a value may be used.
+    /// Tells whether a value is allowed.
     package let isValid: @Sendable (Value) -> Bool
 
-    /// A setting of a type that a property list can hold.
+    /// Makes the key of a setting whose type a property list can hold.
     package init(
         _ name: String, fallback: Value, isValid: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) {
@@ -20,40 +20,41 @@ package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
     }
 }
 
-/// Where the value of a setting comes from.
+/// The origin of a setting's value: the file, or the fallback and the reason for it.
 package enum DefaultsSource: Sendable, Hashable {
-    /// It was set.
+    /// The value was set.
     case stored
-    /// Nobody set it; it is the fallback.
+    /// Nothing was set; the value is the fallback.
     case absent
-    /// What was set is of another type; it is the fallback.
+    /// A value of another type was set; the value is the fallback.
     case wrongType
-    /// What was set may not be used; it is the fallback.
+    /// A value that is not allowed was set; the value is the fallback.
     case invalid
-    /// The suite's file is no property list; it is the fallback.
+    /// The settings' file is no property list; the value is the fallback.
     case damagedFile
 }
 
-/// The settings that the apps of a group share: a property list in their container.
+/// The settings that the apps of a group share, as `UserDefaults(suiteName:)` has them on iOS: a property list in the
+/// group's container.
 package struct GroupDefaults: Sendable {
     static let fileName = "defaults.plist"
     private let group: AppGroup
 
-    /// The suite of `group`.
+    /// Makes the settings of `group`; nothing is read yet.
     package init(_ group: AppGroup) {
         self.group = group
     }
 
-    /// The value of `key`, the fallback where there is none that is any good.
+    /// The value of `key`, or the fallback where no usable value is set.
     ///
-    /// - Throws: `DeviceError` when the suite's file cannot be read.
+    /// - Throws: `FileError` when the settings' file cannot be read or is not ours alone.
     package subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get throws(FileError) { try look(up: key).value }
     }
 
-    /// The value of `key`, and where it comes from.
+    /// Gives the value of `key` and its origin.
     ///
-    /// - Throws: `DeviceError` when the suite's file cannot be read.
+    /// - Throws: `FileError` when the settings' file cannot be read or is not ours alone.
     package func look<Value>(
         up key: DefaultsKey<Value>
     ) throws(FileError) -> (value: Value, source: DefaultsSource) {
@@ -68,14 +69,14 @@ package struct GroupDefaults: Sendable {
         return key.isValid(value) ? (value, .stored) : (key.fallback, .invalid)
     }
 
-    /// Sets `key`; nil takes its value away. Other apps' settings stay as they are.
+    /// Sets the value of `key`; nil removes the value. Other settings stay as they are.
     ///
-    /// - Throws: `DeviceError`: `.invalidValue` when the key does not allow the value, or a property list
-    ///   cannot hold it; what was set stays then.
+    /// - Throws: `DeviceError.Code.invalidValue` when the key does not allow the value, or a property list cannot
+    ///   hold it; `FileError` when the file cannot be written. The earlier value stays then.
     package func set<Value>(_ key: DefaultsKey<Value>, to value: Value?) throws {
         var object: Any?
         if let value {
-            // A list of one, because a property list's root may not be a mere number.
+            // In a list of one, because the root of a property list may not be a number.
             guard key.isValid(value), let data = try? PropertyListEncoder().encode([value]),
                 let list = Self.propertyList(data) as? [Any], let first = list.first
             else {
@@ -91,11 +92,11 @@ package struct GroupDefaults: Sendable {
         }
     }
 
-    /// The settings `theirs` added to `ours`: those that we lack, and those that we took from there before and
-    /// have left alone since. What is no list of settings gives way to what is one.
+    /// Merges the settings `theirs` into `ours`: the ones that ours lack, and the ones that were taken from there
+    /// before and not changed in ours since. Bytes that are no property list give way to bytes that are.
     ///
-    /// - Parameter taken: what was taken from there before.
-    /// - Throws: `DeviceError`: `.damagedFile` when the whole cannot be written down.
+    /// - Parameter taken: the settings as they were taken from there before; nil for none.
+    /// - Throws: `FileError.Code.damagedFile` when the merged settings cannot be encoded.
     static func adding(
         _ theirs: [UInt8], to ours: [UInt8]?, takenBefore taken: [UInt8]?
     ) throws(FileError) -> [UInt8] {
@@ -122,7 +123,7 @@ package struct GroupDefaults: Sendable {
     }
 
     private static func propertyList(_ data: Data) -> Any? {
-        // Unsafe only by its last argument, a pointer, which is nil.
+        // The call counts as unsafe for the pointer that is its last parameter; nil is passed.
         unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
     }
 }

@@ -3,49 +3,49 @@ package import SecretMemory
 package import Foundation
 internal import OpenSSL
 
-/// What a group's state file holds, or why it is as if it held nothing.
+/// The contents of a group's state file, or the reason why it counts as empty.
 package enum GroupState: Sendable {
-    /// Its fields, and when they end.
+    /// The fields, and the time from which they may no longer be used.
     case fields([String: SecretBytes], expires: Date)
-    /// Nothing that may be used.
+    /// Nothing that may be used, and why.
     case nothing(Reason)
 
-    /// Why there is nothing.
+    /// The reasons why a state file counts as empty.
     package enum Reason: Sendable, Hashable {
         /// There is no file.
         case absent
-        /// It was written by a program of another version.
+        /// A program of another version wrote the file; the version in it.
         case otherVersion(Int)
-        /// Its time is over.
+        /// The fields' time is over, since then.
         case expired(Date)
-        /// It lacks a field that must be there.
+        /// The file lacks a required field; its name.
         case missingField(String)
-        /// It was altered, or sealed with another key.
+        /// The file was altered, or was sealed with another key.
         case damaged
-        /// The keychain does not give the key: the device is locked, say, or the app not entitled.
+        /// The keychain does not give the key, for instance because the device is locked.
         case noKey(KeychainError.Code)
-        /// The file cannot be read.
+        /// The file cannot be read, or is not ours alone.
         case unreadable(FileError.Code)
     }
 
-    /// The fields; nil when there are none that may be used.
+    /// The fields; nil where none may be used.
     package var value: [String: SecretBytes]? {
         guard case .fields(let fields, _) = self else { return nil }
         return fields
     }
 
-    /// Why there is nothing; nil when there is something.
+    /// Why no fields may be used; nil where some may.
     package var reason: Reason? {
         guard case .nothing(let reason) = self else { return nil }
         return reason
     }
 }
 
-/// A file of an application group with secrets in it: named fields with an end, sealed with a key that lies
-/// in a keychain group which the same apps share.
+/// A file of an application group with secrets in it: named fields with an expiry date, encrypted with a key that is in
+/// a keychain group which the apps share too.
 ///
-/// Whoever reads it must be able to go on without it, so reading never fails: what cannot be used counts as
-/// nothing, with the reason.
+/// An app must be able to go on without the file, so reading never throws: contents that cannot be used are
+/// ``GroupState/nothing(_:)``, with the reason.
 package struct GroupStateFile: Sendable {
     private let group: AppGroup
     private let name: String
@@ -54,7 +54,7 @@ package struct GroupStateFile: Sendable {
     private let version: Int
     private let required: [String]
 
-    /// What is written beside the sealed fields, in the open but bound to them.
+    /// The part that is not encrypted; it is authenticated together with the encrypted fields.
     private struct Header: Codable {
         var version: Int
         var expires: Date
@@ -65,13 +65,13 @@ package struct GroupStateFile: Sendable {
         var sealed: Data
     }
 
-    /// The state file `name` of `group`.
+    /// Makes the state file `name` of `group`; nothing is read or written yet.
     ///
     /// - Parameters:
-    ///   - keychain: where the key to it lies, under the service `app-group-state` and the file's name.
-    ///   - keychainGroup: the group that the apps share there.
-    ///   - version: what is written, and the only one that is understood.
-    ///   - required: the fields without which nothing else is of use.
+    ///   - keychain: holds the file's key, under the service `app-group-state` and the file's name as the account.
+    ///   - keychainGroup: the access group of the key, which the apps share.
+    ///   - version: the version that is written, and the only one that is read.
+    ///   - required: the names of fields without which the others are of no use.
     package init(
         _ name: String, group: AppGroup, keychain: Keychain, keychainGroup: String, version: Int = 1,
         required: [String] = []
@@ -84,10 +84,10 @@ package struct GroupStateFile: Sendable {
         self.required = required
     }
 
-    /// Replaces what the file holds.
+    /// Encrypts `fields` and writes them in place of the earlier ones. Makes the key on first use.
     ///
-    /// - Throws: `KeychainError` when there is no key to be had, `DeviceError` when the file cannot be
-    ///   written; what was there stays then.
+    /// - Throws: `KeychainError` when the key cannot be had; `FileError` when the file cannot be written. The earlier
+    ///   fields stay then.
     package func write(_ fields: [String: SecretBytes], expires: Date) throws {
         let secret = try keychain.createOrReadPassword(
             service: Self.service, account: name, accessGroup: keychainGroup, make: MasterKey.random)
@@ -99,7 +99,7 @@ package struct GroupStateFile: Sendable {
         try group.write([UInt8](try encoder.encode(File(header: header, sealed: Data(sealed)))), to: name)
     }
 
-    /// What the file holds at `now`.
+    /// Reads the fields, as of the time `now`.
     package func read(now: Date) -> GroupState {
         let bytes: [UInt8]
         do throws(FileError) {
@@ -117,9 +117,9 @@ package struct GroupStateFile: Sendable {
         return open(file, header)
     }
 
-    /// Removes the file; silent when there is none.
+    /// Removes the file; does nothing when there is none.
     ///
-    /// - Throws: `DeviceError`.
+    /// - Throws: `FileError.Code.inputOutput`.
     package func remove() throws(FileError) {
         try group.remove(name)
     }
@@ -145,7 +145,8 @@ package struct GroupStateFile: Sendable {
         return .fields(fields, expires: header.expires)
     }
 
-    /// Not the group's name: the file stays good when it moves to another group.
+    /// The bytes that the fields are authenticated with: the file's name and header. The group's name is left out, so
+    /// that the file stays readable when it moves to another group.
     private func associatedData(_ header: Data) -> [UInt8] {
         Array(name.utf8) + [0] + [UInt8](header)
     }

@@ -1,30 +1,30 @@
-/// An app as the device knows it, or an extension of one: its names and its entitlements.
+/// An app, or an app's extension, as the device knows it: names, kind and entitlements.
 package struct App: Sendable, Hashable {
-    /// What runs: an app itself, or an extension that the system starts for it.
+    /// The kinds of program: an app itself, or an extension that the system starts for the app.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The app that the user sees; it brings its extensions with it.
+        /// The app that the user sees, and whose installation brings the extensions along.
         case application
-        /// Hands out the app's files, in the background.
+        /// A file provider (`NSFileProviderExtension`), which hands out the app's files in the background.
         case fileProvider
-        /// Shows the app's part of the document picker.
+        /// The part of a file provider that has a view and is shown in the document picker.
         case fileProviderInterface
 
-        /// Whether the system lets it use the pasteboard: what runs without a window of its own may not.
+        /// Whether the system lets such a program use the pasteboard; a program without a window may not.
         package var mayUsePasteboard: Bool { self != .fileProvider }
     }
 
-    /// The app's own name, such as `red.hound.keyshare.provider`.
+    /// The name in reverse DNS notation, such as `red.hound.keyshare.provider` (`CFBundleIdentifier`).
     package var bundleIdentifier: String
-    /// Its maker's name, ten letters and digits.
+    /// The developer team's identifier, ten letters and digits.
     package var teamIdentifier: String
-    /// App or extension.
+    /// Whether this is an app or which kind of extension.
     package var kind: Kind
-    /// What it may reach. An extension has its own entitlements and none of its app's.
+    /// The groups that the program may use. An extension has entitlements of its own and inherits none.
     package var entitlements: Entitlements
-    /// Of an extension, what its app may reach; nil for an app.
+    /// The entitlements of an extension's app, by which a forgotten entitlement is explained; nil for an app.
     package private(set) var hostEntitlements: Entitlements?
 
-    /// An app with the given names and entitlements.
+    /// Makes an app with the given names and entitlements. Extensions are made by ``member(_:name:entitlements:)``.
     package init(
         bundleIdentifier: String, teamIdentifier: String, kind: Kind = .application,
         entitlements: Entitlements
@@ -35,37 +35,37 @@ package struct App: Sendable, Hashable {
         self.entitlements = entitlements
     }
 
-    /// The name by which the system knows the app: team, dot, bundle identifier.
+    /// The team's and the bundle's identifier with a dot between, by which the system tells apps apart.
     package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
 
-    /// The keychain groups that the app sees: those of its entitlements, its own, and those of its
-    /// application groups. This is the order in which Apple's keychain takes them (`kSecAttrAccessGroup`).
+    /// The keychain access groups that the app sees: those of the entitlements, the application identifier, and the
+    /// application groups. This is the order in which Apple's keychain searches (`kSecAttrAccessGroup`).
     ///
-    /// A group that the entitlements name without the team in front is not among them: no provisioning
-    /// profile lets an app use it. `com.apple.token` is, and has no team.
+    /// A group that the entitlements name without the team in front is left out, because no provisioning profile
+    /// allows it. `com.apple.token`, which has no team, is kept.
     package var accessGroups: [String] {
         let named = entitlements.keychainAccessGroups.filter { $0 == Entitlements.tokenGroup || isOwn($0) }
         var seen: Set<String> = []
         return (named + [applicationIdentifier] + applicationGroups).filter { seen.insert($0).inserted }
     }
 
-    /// Those of the groups that it sees to which it can add items, the default one first: the system alone
-    /// adds to `com.apple.token`.
+    /// The access groups to which the app can add items, the default one first. The system alone adds to
+    /// `com.apple.token`.
     package var writableAccessGroups: [String] { accessGroups.filter { $0 != Entitlements.tokenGroup } }
 
-    /// The application groups that the app is of: those of its entitlements whose name an application group
-    /// can have, which begins with `group.`, or with the team as on macOS.
+    /// The application groups that the app is of: those of the entitlements whose name begins with `group.`, or with
+    /// the team's identifier as on macOS. No other name can be an application group's.
     package var applicationGroups: [String] {
         entitlements.applicationGroups.filter { $0.hasPrefix("group.") || isOwn($0) }
     }
 
     private func isOwn(_ group: String) -> Bool { group.hasPrefix(teamIdentifier + ".") }
 
-    /// An extension of this app.
+    /// Makes an extension of this app.
     ///
     /// - Parameters:
-    ///   - name: what its bundle identifier has behind the app's and a dot.
-    ///   - entitlements: its own; nil for the same as the app's, as it should be for most.
+    ///   - name: the last part of the extension's bundle identifier, behind the app's and a dot.
+    ///   - entitlements: the extension's own; nil for those that the app has.
     package func member(_ kind: Kind, name: String, entitlements: Entitlements? = nil) -> App {
         var member = App(
             bundleIdentifier: "\(bundleIdentifier).\(name)", teamIdentifier: teamIdentifier, kind: kind,
@@ -74,7 +74,7 @@ package struct App: Sendable, Hashable {
         return member
     }
 
-    /// The same extension where `host` is its app: as that app's entitlements are now. Any other app as it is.
+    /// Gives this extension with the current entitlements of `host`, where `host` is its app; else an unchanged copy.
     package func installed(with host: App) -> App {
         guard kind != .application, host.kind == .application, teamIdentifier == host.teamIdentifier,
             bundleIdentifier.hasPrefix(host.bundleIdentifier + ".")
@@ -112,8 +112,8 @@ package struct App: Sendable, Hashable {
         return .onlyItsApp
     }
 
-    /// The provider: host app and extensions share one keychain group and one application group. A second
-    /// keychain group holds the authorities that its test credentials come from, which are never published.
+    /// The provider's app. App and extensions share one keychain group and one application group; a second keychain
+    /// group holds the authorities of the test credentials, which are never published.
     package static let provider = App(
         bundleIdentifier: Identifier.provider, teamIdentifier: providerTeam,
         entitlements: Entitlements(
@@ -129,17 +129,17 @@ package struct App: Sendable, Hashable {
     /// The application group of the provider's app and extensions.
     package static let providerGroup = Identifier.providerGroup
 
-    /// The provider's extension that hands out its files.
+    /// The provider's file provider extension, which serves lists and files.
     package static let providerFiles = provider.member(.fileProvider, name: "files")
 
-    /// The provider's extension that shows its part of the document picker.
+    /// The provider's user interface extension, which shows the legacy list and may use the pasteboard.
     package static let providerInterface = provider.member(.fileProviderInterface, name: "interface")
 
-    /// The consumer: another team's app, with a keychain group of its own.
+    /// The consumer's app: another team's, with a keychain group of its own.
     package static let consumer = App(
         bundleIdentifier: Identifier.consumer, teamIdentifier: consumerTeam,
         entitlements: Entitlements(keychainAccessGroups: ["\(consumerTeam).\(Identifier.consumer)"]))
 
-    /// What is installed on every device: the provider with its extensions, and the consumer.
+    /// The apps and extensions that are installed on every device.
     package static let installed = [provider, providerFiles, providerInterface, consumer]
 }

@@ -2,13 +2,13 @@ package import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
-// The URLs that apps were opened by: the last of each app, sealed, because a URL may hold what is good for
-// whoever has it.
+// Apps on the device: the URL that each was opened by last, and removal. A URL is encrypted on disk, because it may
+// hold a token that works for anybody who reads it.
 extension Device {
-    /// Opens `app` by `url`, as the system does for a link that only this app can claim; the app finds it in
-    /// any process of its, in place of an earlier one.
+    /// Opens `app` with `url`, as the system does for a link that only this app can claim (a universal link). Every
+    /// later process of the app finds this URL in place of the previous one.
     ///
-    /// - Throws: `DeviceError`, or `KeychainError` where there is no key to seal it.
+    /// - Throws: `FileError` where the URL cannot be written; `KeychainError` where there is no key to encrypt it.
     package func open(_ url: SecretBytes, in app: App) throws {
         let key = try Keychain(device: self, app: app).createOrReadPassword(
             service: Self.openedURL, account: "", accessibility: .alwaysThisDeviceOnly,
@@ -17,9 +17,10 @@ extension Device {
         try AtomicFile.write(sealed, to: try openedURLPath(app))
     }
 
-    /// The URL that `app` was opened by last; nil when there is none.
+    /// Gives the URL that `app` was opened with last; nil when there is none.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when it was altered; `KeychainError`.
+    /// - Throws: `FileError`: `.damagedFile` when the URL was altered, or trouble with the file; `KeychainError` where
+    ///   the key cannot be had.
     package func openedURL(by app: App) throws -> SecretBytes? {
         let path = try openedURLPath(app)
         guard let sealed = try PrivateFile.open(path)?.read(atMost: 1 << 16) else { return nil }
@@ -31,9 +32,9 @@ extension Device {
         return url
     }
 
-    /// Forgets the URL that `app` was opened by; silent when there is none.
+    /// Forgets the URL that `app` was opened with; does nothing when there is none.
     ///
-    /// - Throws: `DeviceError` when its file cannot be removed.
+    /// - Throws: `FileError` when the file cannot be removed.
     package func forgetOpenedURL(of app: App) throws(FileError) {
         try AtomicFile.remove(try openedURLPath(app))
     }
@@ -46,13 +47,13 @@ extension Device {
 }
 
 extension Device {
-    /// Takes an app and its extensions off the device: their own files go, and those of its groups that no
-    /// app among `remaining` is of. Its keychain items stay, as they do on a device.
+    /// Removes an app and its extensions from the device: their own files, and the files of those of the app's groups
+    /// that no app among `remaining` is of. Keychain items stay, as they do on a real device.
     ///
-    /// Its extensions are those whose names have its own and a dot in front, unless they are among `remaining`
-    /// or such an app's.
+    /// An extension of the app is recognised by its bundle identifier, which begins with the app's and a dot. An app
+    /// among `remaining` whose identifier begins so keeps its files and those of its extensions.
     ///
-    /// - Throws: `DeviceError` when something cannot be removed.
+    /// - Throws: `FileError` when something cannot be removed.
     package func uninstall(_ app: App, remaining: [App]) throws {
         let kept = Set(remaining.flatMap(\.applicationGroups))
         var folders = try containers(of: app, remaining: remaining)

@@ -4,10 +4,11 @@ package import Foundation
 private import Glibc
 private import OpenSSL
 
-// The device for a look at it, and what is wrong with its own files.
 extension Device {
-    /// What is wrong with the device's own folders and files but for the keychain's, a phrase each: folders that
-    /// others may enter, a state or a key of the pasteboard that cannot be read. Nothing is changed.
+    /// Finds faults in the device's folders and files, those inside the keychain left out: folders that others may
+    /// enter, and a state or a pasteboard key that cannot be read. Nothing is changed.
+    ///
+    /// - Returns: a phrase for each fault; empty when all is well.
     package func problems() -> [String] {
         var problems: [String] = []
         for path in [folder] + Self.names.map({ folder + "/" + $0 }) {
@@ -34,13 +35,13 @@ extension Device {
         return problems
     }
 
-    /// Removes the files that writers left half done when they were killed, wherever they are on the device.
+    /// Removes half-written files, which killed writers left anywhere on the device.
     ///
-    /// Those that were touched within the last hour stay: somebody may be writing them.
+    /// A file that was written to within the last hour stays, because somebody may still be writing it.
     ///
-    /// - Parameter now: the time by the clock of the file system.
-    /// - Throws: `DeviceError` when one cannot be removed.
-    /// - Returns: how many there were.
+    /// - Parameter now: the current time by the clock of the file system.
+    /// - Throws: `FileError.Code.inputOutput` when a file cannot be removed.
+    /// - Returns: the number of files that were removed.
     @discardableResult
     package func clearUnfinished(now: Date) throws(FileError) -> Int {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
@@ -56,7 +57,7 @@ extension Device {
                 try FileManager.default.removeItem(at: file)
                 count += 1
             } catch {
-                // Whoever removed it first did the same work.
+                // Another process may have removed the file in between, which is as good.
                 guard FileManager.default.fileExists(atPath: file.path) else { continue }
                 throw .inputOutput("cannot remove", file.path, errno: EIO)
             }

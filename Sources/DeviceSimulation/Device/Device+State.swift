@@ -7,14 +7,14 @@ extension Device {
     private var statePath: String { folder + "/" + Self.stateName }
     private var stateLockPath: String { folder + "/state.lock" }
 
-    /// The state that the device is in, as whoever changed it last in any process left it.
+    /// Reads the state that the device is in, whichever process changed it last.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
+    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
     package func state() throws(FileError) -> DeviceState { try status().state }
 
-    /// The same, and how often the device was locked or restarted.
+    /// Reads the device's state and the number of times it was locked or restarted.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
+    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
     package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -26,17 +26,16 @@ extension Device {
 
     /// Unlocks the device, as the user does with the passcode.
     ///
-    /// - Throws: `DeviceError` when the state cannot be read or kept.
+    /// - Throws: `FileError` when the state cannot be read or written.
     package func unlock() throws(FileError) {
         try change { status in
             status.changed(to: status.state.hasPasscode ? .new : status.state, isClosing: false)
         }
     }
 
-    /// Locks the device. Without a passcode there is nothing to lock; before the first unlock it is locked
-    /// already.
+    /// Locks the device. Does nothing without a passcode, and before the first unlock, when it is locked already.
     ///
-    /// - Throws: `DeviceError` when the state cannot be read or kept.
+    /// - Throws: `FileError` when the state cannot be read or written.
     package func lock() throws(FileError) {
         try change { status in
             guard status.state.hasPasscode, status.state.lock == .unlocked else { return status }
@@ -44,9 +43,9 @@ extension Device {
         }
     }
 
-    /// Starts the device anew: with a passcode it waits for its first unlock.
+    /// Restarts the device; with a passcode it then waits for the first unlock.
     ///
-    /// - Throws: `DeviceError` when the state cannot be read or kept.
+    /// - Throws: `FileError` when the state cannot be read or written.
     package func restart() throws(FileError) {
         try change { status in
             let state = status.state.hasPasscode ? DeviceState(lock: .beforeFirstUnlock) : status.state
@@ -54,25 +53,25 @@ extension Device {
         }
     }
 
-    /// Gives the device a passcode; it stays unlocked. Without effect when it has one.
+    /// Gives the device a passcode and leaves it unlocked. Does nothing when there is a passcode.
     ///
-    /// - Throws: `DeviceError` when the state cannot be read or kept, `KeychainError` when what is left of an
-    ///   earlier passcode's items cannot be deleted.
+    /// - Throws: `FileError` when the state cannot be read or written; `KeychainError` when items that needed an
+    ///   earlier passcode cannot be deleted.
     package func setPasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { changing.release() }
         let status = try status()
         guard !status.state.hasPasscode else { return }
-        // One that was added while the earlier passcode was being removed must not come back with the new.
+        // An item that was added while the earlier passcode was being removed must not open under the new one.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)
         try keep(status.changed(to: .new, isClosing: false))
     }
 
-    /// Takes the passcode away, and with it, for ever, the keychain's items that are kept only while there
-    /// is one. Without effect when there is none.
+    /// Removes the passcode, and deletes the keychain items of
+    /// ``Accessibility/whenPasscodeSetThisDeviceOnly``. Does nothing when there is no passcode.
     ///
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked. `KeychainError` when the items
-    ///   cannot be deleted; the passcode stays then.
+    /// - Throws: `DeviceError.Code.locked` unless the device is unlocked; `KeychainError` when the items cannot be
+    ///   deleted, and then the passcode stays; `FileError` when the state cannot be read or written.
     package func removePasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { changing.release() }
@@ -82,7 +81,7 @@ extension Device {
             throw DeviceError(
                 .locked, path: "", "the passcode can only be removed from an unlocked device")
         }
-        // First the items: interrupted, there are none and a passcode, never the other way round.
+        // The items go first: after an interruption there may be a passcode without items, never items without one.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)
         try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
@@ -109,7 +108,7 @@ extension Device {
 
     private func keep(_ status: DeviceStatus) throws(FileError) {
         try AtomicFile.write(Array("\(status)\n".utf8), to: statePath)
-        // It is so by now, told or not: whoever must not miss it looks at the file.
+        // The state has changed whether or not anybody is told; who must not miss a change reads the file.
         try? Notifications(device: self).post(.deviceStateChanged)
     }
 }

@@ -4,23 +4,23 @@ private import Foundation
 private import Glibc
 private import OpenSSL
 
-/// The simulated device: one folder, mode 0700, in which everything that apps and system keep on it lies.
+/// The simulated device: one folder, mode 0700, with everything that apps and system keep on it.
 ///
 /// ```
 /// provider.sock                  the provider's socket
-/// keychain/keychain.sqlite       the keychain of all apps, sealed
-/// keychain/master.key            what seals it, 32 bytes
-/// keychain/damaged-<number>      a keychain that a new one took the place of, as it was
+/// keychain/keychain.sqlite       the keychain of all apps; secrets are encrypted
+/// keychain/master.key            the keychain's key, 32 bytes
+/// keychain/damaged-<number>      a damaged keychain that was replaced, as it was
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
-/// pasteboard/                    what an app copied last, sealed, and who read it
+/// pasteboard/                    what an app copied last, encrypted, and who read it
 /// public/                        files that every app may read
-/// trials/                        devices on which channels are being tried
+/// trials/                        scratch devices, on which channels are tried
 /// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
-/// A value: two of the same folder are the same device, in this process or another.
+/// A device is a value: two values with one folder are one device, in this process or another.
 package struct Device: Sendable, Hashable {
     /// The folder's absolute path, without symbolic links.
     package let folder: String
@@ -29,16 +29,17 @@ package struct Device: Sendable, Hashable {
     ///
     /// A folder of ours that others may enter is closed to them when it is empty or a device already.
     ///
-    /// - Throws: `DeviceError` when a symbolic link, a file, another user's folder or an open folder with
-    ///   other things in it stands there, or nothing can be made there.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`; `.exposedFolder` for an open folder
+    ///   with other things in it; `.cannotCreate` or `.inputOutput`.
     package init(folder: String) throws(FileError) {
         try PrivateFolder.make(folder, withParents: true, marker: Self.keychainName)
         try self.init(resolving: folder)
     }
 
-    /// The device in `folder` for a look at it: nothing is made or closed to others. Nil where there is none.
+    /// Opens the device in `folder` without making anything or closing anything to others; nil where there is no
+    /// folder.
     ///
-    /// - Throws: `DeviceError` when a symbolic link, a file or another user's folder stands there.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner` or `.inputOutput`.
     package init?(existing folder: String) throws(FileError) {
         guard try PrivateFolder.isThere(folder) else { return nil }
         try self.init(resolving: folder)
@@ -52,15 +53,15 @@ package struct Device: Sendable, Hashable {
         self.folder = unsafe String(cString: resolved)
     }
 
-    /// Where a socket of the device belongs: in the folder, or, where that path is longer than an address
-    /// holds, in `keyshare` in the user's runtime folder, named after its place in this folder.
+    /// Gives the path of a socket of the device: in the device's folder, or, where that path does not fit into an
+    /// address (unix(7)), in `keyshare` in the user's runtime folder under a name made from the first path.
     ///
     /// - Parameters:
     ///   - name: the socket's name without `.sock`; the provider's unless another is given.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`, where there is one; `keyshare` is made there, mode 0700, when
-    ///     it is needed.
-    /// - Throws: `DeviceError`: `.socketPathTooLong` when neither path fits, or what stops the folder from
-    ///   being made.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil where there is none. The folder `keyshare` is made in it, mode
+    ///     0700, when it is needed.
+    /// - Throws: `DeviceError.Code.socketPathTooLong` when neither path fits; `FileError` when `keyshare` cannot be
+    ///   made.
     /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
         named name: String = providerSocket, runtimeDirectory: String?
@@ -80,31 +81,34 @@ package struct Device: Sendable, Hashable {
         return shortened
     }
 
-    /// Where in the runtime folder a socket goes whose path in the device's folder is too long.
+    /// Gives the path in the runtime folder of a socket whose path in the device's folder is too long; nil without a
+    /// runtime folder.
     static func shortenedSocketPath(
         named name: String, in folder: String, runtimeDirectory: String?
     ) -> String? {
         runtimeDirectory.map { directory in
-            let place = name == providerSocket ? folder : "\(folder)/\(name).sock"
-            let name = String(Digest.sha256(Array(place.utf8)).prefix(8).upperHex.lowercased())
+            let path = name == providerSocket ? folder : "\(folder)/\(name).sock"
+            let name = String(Digest.sha256(Array(path.utf8)).prefix(8).upperHex.lowercased())
             return "\(directory)/keyshare/\(name).sock"
         }
     }
 
+    /// The name of the provider's socket, without `.sock`.
     package static let providerSocket = "provider"
-    /// The socket of the channel over a provider of its own.
+    /// The name of the socket of the key-sharing channel's own provider, without `.sock`.
     package static let channelSocket = "channel"
 
-    /// The folder for an app's own files, made on first use.
+    /// Gives the path of the folder for an app's own files, which is made on first use.
     ///
-    /// - Throws: `DeviceError` when it cannot be made.
+    /// - Throws: `FileError` when the folder cannot be made, or the bundle identifier cannot be a folder's name.
     package func container(of app: App) throws(FileError) -> String {
         try subfolder("containers", app.bundleIdentifier)
     }
 
-    /// The folder that the apps of an application group share, made on first use.
+    /// Gives the path of the folder that the apps of an application group share, which is made on first use.
     ///
-    /// - Throws: `DeviceError`: `.missingEntitlement` when `app` is not of the group.
+    /// - Throws: `DeviceError.Code.missingEntitlement` when `app` is not of the group; `FileError` when the folder
+    ///   cannot be made.
     package func groupContainer(_ group: String, for app: App) throws -> String {
         guard app.applicationGroups.contains(group) else {
             throw DeviceError(
@@ -115,18 +119,17 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
-    /// Whether there is a device with a keychain in `folder`.
+    /// Tells whether there is a device with a keychain in `folder`.
     package static func isThere(folder: String) -> Bool {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
 
     private static let keychainName = "keychain"
 
-    /// Erases the device: everything that apps and system keep on it, its state too. The caller has `useAlone()`.
+    /// Erases the device: everything that apps and system keep on it, and the device's state. The caller holds
+    /// ``lockExclusively()``. Files in the folder that are no part of a device stay.
     ///
-    /// What is in the folder and is no part of a device stays.
-    ///
-    /// - Throws: `DeviceError` when something cannot be removed; the rest of it is still there then.
+    /// - Throws: `FileError.Code.inputOutput` when something cannot be removed; the rest is still there then.
     package func reset() throws(FileError) {
         for name in Self.names {
             let path = folder + "/" + name
@@ -136,36 +139,39 @@ package struct Device: Sendable, Hashable {
         try PrivateFolder.synchronize(folder)
     }
 
-    /// What a device consists of, besides sockets. The keychain last: it is what makes the folder a device.
+    /// The names of a device's files and folders, sockets left out. The keychain is the last to be erased, because a
+    /// folder counts as a device by it.
     static let names = [
         "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
         keychainName,
     ]
 
-    /// The folder of the keychain, there or not.
+    /// The path of the keychain's folder, which may be missing.
     var keychainPath: String { folder + "/" + Self.keychainName }
 
-    /// The folder of the keychain, made on first use.
+    /// Gives the path of the keychain's folder, which is made on first use.
     func keychainFolder() throws(FileError) -> String {
         try subfolder(Self.keychainName)
     }
 
-    /// The folder that every app may read and write, made on first use.
+    /// Gives the path of the folder that every app may read and write, which is made on first use.
+    ///
+    /// - Throws: `FileError`.
     package func publicFolder() throws(FileError) -> String {
         try subfolder("public")
     }
 
-    /// The folder of the devices on which something is tried, made on first use.
+    /// Gives the path of the folder of scratch devices, which is made on first use.
     func trialsFolder() throws(FileError) -> String {
         try subfolder("trials")
     }
 
-    /// The folder of the notifications, made on first use.
+    /// Gives the path of the folder of notifications, which is made on first use.
     func notificationFolder() throws(FileError) -> String {
         try subfolder("notifications")
     }
 
-    /// The folder of the pasteboard, made on first use.
+    /// Gives the path of the pasteboard's folder, which is made on first use.
     func pasteboardFolder() throws(FileError) -> String {
         try subfolder("pasteboard")
     }

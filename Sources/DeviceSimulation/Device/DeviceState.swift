@@ -1,23 +1,23 @@
-/// Whether the device has a passcode, and whether it is unlocked.
+/// The device's lock state: whether there is a passcode, and whether the device is unlocked.
 ///
-/// A new device has a passcode and is unlocked. One without a passcode cannot be locked.
+/// A new device has a passcode and is unlocked. A device without a passcode cannot be locked.
 package struct DeviceState: Sendable, Hashable {
-    /// How far the user has unlocked the device.
+    /// The degrees to which the user has unlocked the device.
     package enum Lock: String, Sendable, Hashable, CaseIterable {
-        /// Not at all since the device was started.
+        /// The device was not unlocked since it was started.
         case beforeFirstUnlock = "before-first-unlock"
-        /// Once since then, and it was locked again.
+        /// The device was unlocked at least once since it was started, and is locked now.
         case locked
-        /// It is in use.
+        /// The device is unlocked.
         case unlocked
     }
 
     /// Whether there is a passcode.
     package let hasPasscode: Bool
-    /// How far it is unlocked; without a passcode always `unlocked`.
+    /// The degree to which the device is unlocked; always `unlocked` without a passcode.
     package let lock: Lock
 
-    /// A device with a passcode, locked or not.
+    /// Makes the state of a device with a passcode.
     package init(lock: Lock) {
         hasPasscode = true
         self.lock = lock
@@ -28,19 +28,19 @@ package struct DeviceState: Sendable, Hashable {
         lock = .unlocked
     }
 
-    /// What a new device is in.
+    /// The state of a new device.
     package static let new = DeviceState(lock: .unlocked)
 
-    /// A device without a passcode.
+    /// The state of a device without a passcode.
     package static let withoutPasscode = DeviceState()
 
-    /// Every state there is.
+    /// Every possible state.
     package static let all = Lock.allCases.map(DeviceState.init(lock:)) + [.withoutPasscode]
 }
 
 extension DeviceState {
-    /// The state in a sentence that starts with "the device is".
-    var words: String {
+    /// The state as a phrase that continues "the device is".
+    var phrase: String {
         guard hasPasscode else { return "without a passcode" }
         return switch lock {
         case .beforeFirstUnlock: "not unlocked since it started"
@@ -51,7 +51,7 @@ extension DeviceState {
 
     private static let noPasscode = "no-passcode"
 
-    /// The state that `text`, as `description` gives it, names.
+    /// Reads a state from its `description`; nil for any other text.
     package init?(_ text: some StringProtocol) {
         if text == Self.noPasscode {
             self = .withoutPasscode
@@ -64,21 +64,22 @@ extension DeviceState {
 }
 
 extension DeviceState: CustomStringConvertible {
-    /// One word: `unlocked`, `locked`, `before-first-unlock` or `no-passcode`.
+    /// The state as one word: `unlocked`, `locked`, `before-first-unlock` or `no-passcode`.
     package var description: String { hasPasscode ? lock.rawValue : Self.noPasscode }
 }
 
-/// A device's state, and how often it was closed to its user on the way there.
+/// A device's state, together with the number of times that it was locked or restarted before.
 package struct DeviceStatus: Sendable, Hashable {
+    /// The state itself.
     package let state: DeviceState
-    /// How many times the device was locked or restarted: what was allowed under an earlier number is over, also
-    /// where the device is open again by now.
+    /// The number of times the device was locked or restarted. Access that was granted under an earlier number is
+    /// over, even where the device is unlocked again by now.
     package let lockCount: UInt64
 
-    /// What a new device is in.
+    /// The status of a new device.
     package static let new = DeviceStatus(state: .new, lockCount: 0)
 
-    /// The status that `text`, as `description` gives it, names.
+    /// Reads a status from its `description`; a state without a number, as older versions wrote it, counts as 0.
     init?(_ text: some StringProtocol) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard (1...2).contains(words.count), let state = DeviceState(words[0]),
@@ -92,13 +93,13 @@ package struct DeviceStatus: Sendable, Hashable {
         self.lockCount = lockCount
     }
 
-    /// The same in another state, which is a lock or a restart or is not.
+    /// Gives this status in `state`; `isClosing` counts the change as a lock or restart, which ends grants.
     func changed(to state: DeviceState, isClosing: Bool) -> DeviceStatus {
         DeviceStatus(state: state, lockCount: isClosing ? lockCount &+ 1 : lockCount)
     }
 }
 
 extension DeviceStatus: CustomStringConvertible {
-    /// The state's word and the number.
+    /// The state as one word, a space, and the number of locks and restarts.
     package var description: String { "\(state) \(lockCount)" }
 }

@@ -2,15 +2,16 @@ package import PrivateFiles
 private import Glibc
 private import Synchronization
 
-/// The device's status as it is at each look, at the cost of one question to the kernel while nobody changes it.
+/// A cache of the device's status that is never stale: each look asks the kernel whether the file changed (inotify(7)),
+/// and reads the file only then.
 ///
-/// The kernel knows of a change before whoever made it returns, so that no look is too late. Where the system
-/// has no observer left to give, every look reads the file.
+/// The kernel queues the event before the process that made the change goes on. Where the system has no inotify
+/// instance left, every look reads the file.
 package final class DeviceStateWatch: Sendable {
     private struct Known: ~Copyable {
-        /// Nil where the system gives none, or none any more.
+        /// The changes of files in the device's folder; nil where the system gives none, or the folder has gone.
         var events: FolderEvents?
-        /// Nil where the file must be read.
+        /// The status as it was read last; nil where the file must be read.
         var status: DeviceStatus?
     }
 
@@ -24,9 +25,9 @@ package final class DeviceStateWatch: Sendable {
         known = Mutex(Known(events: try? FolderEvents(device.folder, events: events), status: nil))
     }
 
-    /// The state that the device is in, and how often it was locked or restarted.
+    /// Gives the device's state and the number of times it was locked or restarted.
     ///
-    /// - Throws: `DeviceError`: `.damagedFile` when the file says something else.
+    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
     package func status() throws(FileError) -> DeviceStatus {
         try known.withLock { known throws(FileError) in
             switch known.events?.drain(name: Device.stateName) {

@@ -1,24 +1,25 @@
 internal import PrivateFiles
 internal import Foundation
 
-/// What an app may reach beyond its own: the entitlements that its signature carries.
+/// The entitlements in an app's signature that matter here: the groups through which apps share data.
 package struct Entitlements: Sendable, Hashable {
-    /// `keychain-access-groups`: keychain groups, each with a team identifier in front. The first is where
-    /// items go that name no group.
+    /// The value of `keychain-access-groups`: access groups, each with a team identifier in front. Items that name no
+    /// group go to the first.
     package var keychainAccessGroups: [String]
-    /// `com.apple.security.application-groups`: groups of apps that share a container.
+    /// The value of `com.apple.security.application-groups`: groups of apps that share a container.
     package var applicationGroups: [String]
 
-    /// Entitlements to the given groups.
+    /// Makes entitlements to the given groups.
     package init(keychainAccessGroups: [String] = [], applicationGroups: [String] = []) {
         self.keychainAccessGroups = keychainAccessGroups
         self.applicationGroups = applicationGroups
     }
 
-    /// The keychain group of the keys that stay with their provider and are used through it.
+    /// The access group of persistent tokens (`kSecAttrAccessGroupToken`): keys that stay in their provider and are
+    /// used through it.
     package static let tokenGroup = "com.apple.token"
 
-    /// Whether the app may use other apps' keys through the system's tokens.
+    /// Whether the app may use keys of persistent tokens.
     package var mayUseTokens: Bool { keychainAccessGroups.contains(Self.tokenGroup) }
 }
 
@@ -28,9 +29,9 @@ extension Entitlements: Codable {
         case applicationGroups = "com.apple.security.application-groups"
     }
 
-    /// Takes the lists that are there; entitlements of other kinds are passed over.
+    /// Reads the two lists of groups, each of which may be missing; other entitlements are ignored.
     ///
-    /// - Throws: `DeviceError.Code.invalidEntitlements` where a group's name cannot be the name of a folder.
+    /// - Throws: `DeviceError.Code.invalidGroupName` where a group's name cannot be the name of a folder.
     package init(from decoder: any Decoder) throws {
         let lists = try decoder.container(keyedBy: CodingKeys.self)
         func list(_ key: CodingKeys) throws -> [String] {
@@ -46,7 +47,7 @@ extension Entitlements: Codable {
             applicationGroups: try list(.applicationGroups))
     }
 
-    /// Gives the lists that are not empty.
+    /// Writes the lists of groups that are not empty.
     package func encode(to encoder: any Encoder) throws {
         var lists = encoder.container(keyedBy: CodingKeys.self)
         for (key, names) in [
@@ -56,10 +57,10 @@ extension Entitlements: Codable {
         }
     }
 
-    /// The entitlements that the property list `plist` names, as an app's signature carries them.
+    /// Reads entitlements from a property list such as an app's signature carries.
     ///
-    /// - Throws: `DeviceError.Code.invalidEntitlements` where the bytes are no property list, or a list of groups
-    ///   holds something that cannot be the name of a group.
+    /// - Throws: `DeviceError`: `.invalidEntitlements` where the bytes are no property list with lists of texts;
+    ///   `.invalidGroupName` where a text cannot be the name of a group.
     package init(plist: [UInt8]) throws(DeviceError) {
         do {
             self = try PropertyListDecoder().decode(Entitlements.self, from: Data(plist))

@@ -3,23 +3,23 @@ internal import LocalSockets
 private import Foundation
 private import Glibc
 
-/// A place on a device for another device, on which something is tried: held by a lock as long as this object
-/// lives.
+/// A folder on a device for another device that is used for a while and then removed. A lock says that it is in use as
+/// long as this object lives.
 ///
-/// A process that is killed leaves it behind, keys and all; the next that makes one removes those that nobody
-/// holds.
+/// A killed process leaves its scratch device behind, keys included; the next one to be made removes all whose lock is
+/// free.
 package final class ScratchDevice: Sendable {
-    /// Where the other device may be made: nothing is there yet. Short enough for a socket in it, unless the
-    /// path of the first device is not.
+    /// The path at which the other device may be made; nothing is there yet. The name is short, so that a socket's
+    /// path still fits into an address where the first device's path leaves room.
     package let path: String
     private let trials: String
     private let runtimeDirectory: String?
     private let lock: FileLock
 
-    /// Makes a place on `device`, once what others left behind is gone.
+    /// Removes the scratch devices on `device` that nobody uses, and takes a path for a new one.
     ///
-    /// - Parameter runtimeDirectory: where the sockets go whose path is too long.
-    /// - Throws: `DeviceError` when nothing can be made there.
+    /// - Parameter runtimeDirectory: the folder for sockets whose path would be too long; nil where there is none.
+    /// - Throws: `FileError` when the folder or the lock cannot be made.
     package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()
         self.runtimeDirectory = runtimeDirectory
@@ -27,7 +27,7 @@ package final class ScratchDevice: Sendable {
         defer { gate.release() }
         let names = try PrivateFolder.names(trials).filter { !$0.hasPrefix(".") }
         for name in Set(names.map { $0.hasSuffix(Self.lockSuffix) ? String($0.dropLast(5)) : $0 }) {
-            // What cannot be removed must not keep anybody from trying something new.
+            // A leftover that cannot be removed does not stop a new device from being made.
             let lock = try? FileLock.acquireIfFree(trials + "/" + name + Self.lockSuffix)
             if lock != nil { try? Self.remove(trials + "/" + name, runtimeDirectory) }
         }
@@ -35,9 +35,9 @@ package final class ScratchDevice: Sendable {
         lock = try FileLock.acquire(path + Self.lockSuffix)
     }
 
-    /// Removes what was made there, its sockets elsewhere and the lock.
+    /// Removes the device that was made at the path, its sockets in the runtime folder, and the lock.
     ///
-    /// - Throws: `DeviceError` when something cannot be removed; the next trial's beginning tries that again.
+    /// - Throws: `FileError` when something cannot be removed; the next scratch device to be made tries again.
     package func end() throws(FileError) {
         let gate = try Self.gate(trials)
         defer { gate.release() }
@@ -47,7 +47,8 @@ package final class ScratchDevice: Sendable {
 
     private static let lockSuffix = ".lock"
 
-    /// Held while a lock's file is made or removed: nobody may lock one that is gone by then.
+    /// Takes the lock under which the locks of scratch devices are made and removed, so that nobody removes a device
+    /// whose lock is being made.
     private static func gate(_ trials: String) throws(FileError) -> FileLock {
         try FileLock.acquire(trials + "/.lock")
     }
@@ -57,7 +58,7 @@ package final class ScratchDevice: Sendable {
         let socket = Device.shortenedSocketPath(named: name, in: path, runtimeDirectory: runtimeDirectory)
         if let socket, "\(path)/\(name).sock".utf8.count > SocketPath.maximumLength {
             try AtomicFile.remove(socket)
-            // It stays where others may come for it; for this one nobody does.
+            // A provider's lock file outlives a killed provider, and no other provider will use this path.
             try AtomicFile.remove(socket + lockSuffix)
         }
         if FileManager.default.fileExists(atPath: path) {

@@ -1,23 +1,24 @@
-/// When an item may be read, and whether it may leave the device (`kSecAttrAccessible`).
+/// An item's accessibility: when the secret may be read, and whether it may leave the device (`kSecAttrAccessible`).
 ///
-/// The raw values are Apple's, as `SecItem` attribute dumps show them.
+/// The raw values are those of Apple's constants, as `SecItem` shows them in the attribute `pdmn`.
 package enum Accessibility: String, Sendable, Hashable, CaseIterable {
-    /// While the device is unlocked.
+    /// Readable while the device is unlocked.
     case whenUnlocked = "ak"
-    /// From the first time the device was unlocked after a start.
+    /// Readable from the first unlock after a restart.
     case afterFirstUnlock = "ck"
-    /// At any time.
+    /// Readable at any time.
     case always = "dk"
-    /// While the device is unlocked and has a passcode; gone when the passcode is removed.
+    /// Readable while the device is unlocked; deleted when the passcode is removed, and never restored to another
+    /// device.
     case whenPasscodeSetThisDeviceOnly = "akpu"
-    /// While the device is unlocked; never restored to another device.
+    /// Readable while the device is unlocked; never restored to another device.
     case whenUnlockedThisDeviceOnly = "aku"
-    /// From the first unlock after a start; never restored to another device.
+    /// Readable from the first unlock after a restart; never restored to another device.
     case afterFirstUnlockThisDeviceOnly = "cku"
-    /// At any time; never restored to another device.
+    /// Readable at any time; never restored to another device.
     case alwaysThisDeviceOnly = "dku"
 
-    /// The constant's name without its prefix, such as `WhenUnlocked`.
+    /// The name of Apple's constant without `kSecAttrAccessible`, such as `WhenUnlocked`.
     package var name: String {
         switch self {
         case .whenUnlocked: "WhenUnlocked"
@@ -32,7 +33,7 @@ package enum Accessibility: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Accessibility {
-    /// Whether a secret of this kind may be read, added or changed while the device is in `state`.
+    /// Tells whether a secret of this accessibility may be read, added or changed while the device is in `state`.
     package func isAvailable(in state: DeviceState) -> Bool {
         switch self {
         case .whenPasscodeSetThisDeviceOnly: state.hasPasscode && state.lock == .unlocked
@@ -42,7 +43,7 @@ extension Accessibility {
         }
     }
 
-    /// Whether an item of this kind stays behind when a backup goes to another device.
+    /// Whether an item of this accessibility stays behind when a backup is restored to another device.
     package var isThisDeviceOnly: Bool {
         switch self {
         case .whenUnlocked, .afterFirstUnlock, .always: false

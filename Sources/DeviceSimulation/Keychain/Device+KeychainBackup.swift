@@ -3,22 +3,22 @@ package import SecretMemory
 internal import GRDB
 private import Glibc
 
-/// What came of bringing items to a device.
+/// The result of restoring items to a device.
 package struct KeychainRestoration: Sendable, Hashable {
-    /// Items that came.
+    /// The number of items that were added.
     package var restored = 0
-    /// Items that stayed behind: of another device alone, there already, or of none of the groups.
+    /// The number of items that were left out: bound to another device, there already, or of other groups.
     package var left = 0
 }
 
 extension Device {
-    /// Brings the keychain of `source` to this device, as restoring an encrypted backup to a new phone does:
-    /// everything but what stays on its own device. Items that are here already stay as they are.
+    /// Copies the keychain of `source` to this device, as restoring an encrypted backup to a new phone does: all items
+    /// but those bound to their device. Items that are here already stay as they are.
     ///
-    /// All or nothing: interrupted, this device is as it was.
+    /// When this throws or is interrupted, this device's keychain is as it was.
     ///
-    /// - Throws: `DeviceError`: `.locked` unless both devices are unlocked. `KeychainError` when either keychain
-    ///    fails, or an item of the source was altered.
+    /// - Throws: `DeviceError.Code.locked` unless both devices are unlocked; `KeychainError` when either keychain fails
+    ///   or an item of the source was altered; `FileError`.
     @discardableResult
     package func restoreKeychain(from source: Device) throws -> KeychainRestoration {
         for device in [self, source] {
@@ -29,7 +29,7 @@ extension Device {
         return try backup.read { database in
             let rows = try KeychainRecord.fetchAll(database)
             return try target.write { restored in
-                try target.bring(rows, to: restored) { row in
+                try target.insert(rows, to: restored) { row in
                     let opened = try KeychainRecord.secret(row, key: backup.key)
                     return try opened.record.accessibility().isThisDeviceOnly ? nil : opened
                 }
@@ -37,25 +37,24 @@ extension Device {
         }
     }
 
-    /// Writes the keychain as it is at this moment to a new file, mode 0600, whatever else reads and writes it
-    /// meanwhile.
+    /// Writes the keychain as it is at one moment to a new file, mode 0600. Others may go on reading and writing.
     ///
-    /// Every item is opened on the way, so that what was altered is noticed now and not when it is needed. Items
-    /// that stay on this device are sealed with its master key, which leaves it in no form. The others, which may
-    /// leave it, are sealed with a key made for this backup, and that is in the file under the master key: here
-    /// the backup opens by itself, elsewhere with the key that this returns. What is kept only while there is a
-    /// passcode is in no backup, as it would come back after the passcode went.
+    /// Every item is opened, so that an alteration is noticed now and not when the backup is needed. Items bound to
+    /// this device are encrypted with the master key, which the backup does not hold. The others are encrypted with a
+    /// key made for this backup. The file holds that key, encrypted with the master key: on this device the backup
+    /// opens by itself, elsewhere with the returned key. Items that need a passcode are in no backup, because a
+    /// restore would bring them back after the passcode was removed.
     ///
     /// - Parameters:
-    ///   - path: there whole or not at all.
-    ///   - keyPath: where the returned key goes too, mode 0600; nil for nowhere. It is there before the backup, so
-    ///     that there is never a backup whose key could not be written.
+    ///   - path: the backup's file, which is written whole or not at all.
+    ///   - keyPath: a file for the returned key, mode 0600; nil for none. The key is written before the backup, so that
+    ///     there is never a backup whose key could not be written.
     ///   - groups: the access groups whose items are backed up; nil for all.
-    ///   - replacing: whether files that are there go.
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.unsuitablePath`, with nothing written,
-    ///   where the two are one file, one is in the device's folder, or something else than a file is there;
-    ///   `.alreadyThere`, or what stops the files. `KeychainError` when the keychain fails or an item was altered.
-    /// - Returns: how many items there are, and the key to those that may leave the device.
+    ///   - replacing: whether existing files are replaced.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.backupInsideDevice` or `.keyInBackupFile`,
+    ///   with nothing written. `FileError`: `.unsuitablePath`, `.alreadyThere`, `.cannotCreate`, `.inputOutput`.
+    ///   `KeychainError` when the keychain fails or an item was altered.
+    /// - Returns: the number of items in the backup, and the key to those that may leave the device.
     package func backUpKeychain(
         to path: String, keyPath: String? = nil, groups: [String]? = nil, replacing: Bool = false
     ) throws -> (items: Int, key: SecretBytes) {
@@ -65,32 +64,32 @@ extension Device {
         let key = MasterKey.random()
         var count = 0
         try AtomicFile.write(to: path, replacing: replacing) { temporary in
-            // Within one transaction, so that it is of one moment; nobody's writing waits for it.
+            // One read transaction gives one moment; in WAL mode no writer waits for it.
             count = try store.read { database in
                 try KeychainBackup.write(
                     try KeychainRecord.fetchAll(
                         database, groups: groups, except: .whenPasscodeSetThisDeviceOnly),
                     of: store, key: key, to: temporary)
             }
-            // Last, so that an earlier key stays as long as its backup does.
+            // The key is written last, so that an earlier key stays as long as the earlier backup.
             if let keyPath { try AtomicFile.write(key, to: keyPath, replacing: replacing) }
         }
         return (count, key)
     }
 
-    /// Refuses places where a backup and its key would destroy each other, or the device.
+    /// Refuses paths where backup and key would overwrite each other or files of the device.
     private func requireSuitable(
         _ path: String, _ keyPath: String?, replacing: Bool
     ) throws {
         for path in [path] + (keyPath.map { [$0] } ?? []) {
-            let place = FileDestination(path)
-            try place.requireFile()
-            guard !place.isInside(folder) else {
+            let destination = FileDestination(path)
+            try destination.requireFile()
+            guard !destination.isInside(folder) else {
                 throw DeviceError(
                     .backupInsideDevice, path: path, "\(path) is in the device's own folder")
             }
-            // Before the key is written for a backup that cannot be.
-            guard replacing || !place.isTaken else {
+            // Checked here too, before a key is written for a backup that could not be.
+            guard replacing || !destination.isTaken else {
                 throw FileError(.alreadyThere, path: path, "\(path) is there already")
             }
         }
@@ -100,20 +99,18 @@ extension Device {
         }
     }
 
-    /// Puts a backup's items in place of those that are here.
-    ///
-    /// All or nothing: refused or interrupted, this device is as it was. Where the backup is another device's,
-    /// what is that one's alone stays behind; where that is all of it, nothing is exchanged.
+    /// Replaces items of the keychain by those of a backup. When this throws or is interrupted, the keychain is as it
+    /// was. Items of another device's backup that are bound to that device are left out.
     ///
     /// - Parameters:
-    ///   - path: a file that `backUpKeychain` wrote.
-    ///   - key: what that returned; nil for a backup of this device.
-    ///   - groups: the access groups whose items are exchanged; nil for all.
-    ///   - replacing: whether items that are there go.
-    ///   - check: looks at each identity that comes, and throws where it must not.
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the
-    ///   key is missing or wrong, or no item can come; `.alreadyThere`. `KeychainError` when an item was altered,
-    ///   or the keychain fails; what `check` throws.
+    ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote.
+    ///   - key: the key that the backup returned; nil for a backup of this device.
+    ///   - groups: the access groups whose items are replaced; nil for all.
+    ///   - replacing: whether existing items of the groups are replaced, rather than a reason to refuse.
+    ///   - check: called with each identity of the backup; throws to refuse the backup.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` where the key is
+    ///   missing; `.wrongBackupKey`; `.nothingForThisDevice` where every item would be left out; `.keychainNotEmpty`.
+    ///   `KeychainError` when an item was altered or the keychain fails; `FileError`; what `check` throws.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
         check: (OpenedIdentity) throws -> Void = { _ in }
@@ -124,6 +121,8 @@ extension Device {
             groups: groups, replacing: replacing, check: check)
     }
 
+    /// Replaces items of `store` by those of a backup, as ``restoreKeychain(fromBackup:key:groups:replacing:check:)``
+    /// does for the device's own keychain.
     func restore(
         to store: KeychainStore, fromBackup path: String, key: SecretBytes?, groups: [String]?,
         replacing: Bool,
@@ -140,7 +139,7 @@ extension Device {
                         throw DeviceError(
                             .keychainNotEmpty, path: folder, "the keychain is not empty")
                     }
-                    result = try store.bring(rows, to: target) { row in
+                    result = try store.insert(rows, to: target) { row in
                         let opened = try backup.open(row)
                         guard let opened, groups?.contains(opened.record.accessGroup) != false else {
                             return nil
@@ -156,7 +155,7 @@ extension Device {
                         throw DeviceError(
                             .nothingForThisDevice, path: path, "nothing in the backup is for this device")
                     }
-                    // Also where nothing came for a group that lost what it had.
+                    // A group that lost its items and got none has changed too.
                     try KeychainRecord.countChange(of: removed, in: target)
                     return .commit
                 }
@@ -167,9 +166,10 @@ extension Device {
         }
     }
 
-    /// The key in a file beside a backup.
+    /// Reads the key to a backup from the file that was written with the backup.
     ///
-    /// - Throws: `DeviceError` when there is none, or others may read it.
+    /// - Throws: `FileError`: `.inputOutput` when there is no file; `.exposedFile`, `.foreignOwner`, `.symbolicLink` or
+    ///   `.damagedFile`.
     package static func backupKey(_ path: String) throws(FileError) -> SecretBytes {
         guard let key = try MasterKey.read(path) else {
             throw .inputOutput("cannot open", path, errno: ENOENT)
@@ -177,20 +177,23 @@ extension Device {
         return key
     }
 
+    /// Refuses to go on unless the device is unlocked.
+    ///
+    /// - Throws: `DeviceError.Code.locked`; `FileError` where the state cannot be read.
     func requireUnlocked() throws {
         let state = try state()
         guard state.lock == .unlocked else {
             throw DeviceError(
-                .locked, path: folder, "the device in \(folder) is \(state.words)")
+                .locked, path: folder, "the device in \(folder) is \(state.phrase)")
         }
     }
 }
 
 extension KeychainStore {
-    /// Adds the items of `rows` under ids of their own.
+    /// Adds the items of `rows`, each under a new id.
     ///
-    /// - Parameter open: opens one; nil for one that stays behind.
-    fileprivate func bring(
+    /// - Parameter open: decrypts an item; nil for an item that is left out.
+    fileprivate func insert(
         _ rows: RowCursor, to database: Database,
         open: (Row) throws -> (record: KeychainRecord, secret: SecretBytes)?
     ) throws -> KeychainRestoration {
@@ -216,7 +219,7 @@ extension KeychainStore {
 }
 
 extension KeychainRecord {
-    /// Every item, those of other apps included, in the order they were added.
+    /// Gives the items of all apps, or of `groups`, in the order in which they were added.
     fileprivate static func fetchAll(
         _ database: Database, groups: [String]? = nil, except accessibility: Accessibility? = nil
     ) throws -> RowCursor {
@@ -227,7 +230,7 @@ extension KeychainRecord {
             arguments: StatementArguments([accessibility?.rawValue] + (groups ?? [])))
     }
 
-    /// Deletes the items of the groups, nil for all; gives the groups that had any.
+    /// Deletes the items of the groups, nil for all, and gives the groups that had any.
     fileprivate static func deleteAll(in database: Database, groups: [String]?) throws -> Set<String> {
         let condition =
             groups.map { "WHERE accessGroup IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""

@@ -5,30 +5,32 @@ internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// What came of putting a new keychain in place of a damaged one.
+/// The result of replacing a damaged keychain by a new one.
 package struct KeychainRecovery: Sendable {
-    /// What came from the backup; nothing where there was none.
+    /// The items that came from the backup; none without a backup.
     package let restoration: KeychainRestoration
-    /// How many items of other apps still opened, and are in the new keychain.
+    /// The number of items of other groups that still opened, and are in the new keychain.
     package let saved: Int
-    /// The folder that the damaged files are in now.
+    /// The path of the folder with the damaged files.
     package let folder: String
 }
 
 extension Device {
-    /// Puts a new keychain in place of one that is damaged: with a backup's items, and those of other groups that
-    /// still open. Nobody else may be using the keychain.
+    /// Replaces a damaged keychain by a new one with the items of a backup, and with those items of other groups that
+    /// still open. The caller holds ``lockExclusively()``.
     ///
-    /// The damaged files are kept, in a folder beside the new ones. The master key stays where it can be read: a
-    /// backup of this device opens with no other. Where this fails, the damaged keychain is as it was; where it
-    /// is interrupted, the keychain is damaged still, and nothing is lost.
+    /// The damaged files are kept in a folder beside the new ones. A master key that can be read is kept in use, because
+    /// backups of this device open with no other. When this throws, the damaged keychain is as it was; after an
+    /// interruption the keychain is still damaged, and nothing is lost.
     ///
     /// - Parameters:
-    ///   - path: a file that `backUpKeychain` wrote; nil where the groups are to be empty.
-    ///   - key: what that returned; nil for a backup of this device.
-    ///   - groups: the access groups whose items are exchanged.
-    ///   - check: looks at each identity that comes, and throws where it must not.
-    /// - Throws: as `restoreKeychain(fromBackup:)`.
+    ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote; nil to leave the groups empty.
+    ///   - key: the key that the backup returned; nil for a backup of this device.
+    ///   - groups: the access groups whose items are taken from the backup.
+    ///   - check: called with each identity of the backup; throws to refuse the backup.
+    /// - Throws: `DeviceError`: `.locked`, `.noBackup`, `.foreignBackup`, `.wrongBackupKey`, `.nothingForThisDevice`.
+    ///   `KeychainError` when an item of the backup was altered or the new keychain fails; `FileError`; what `check`
+    ///   throws.
     package func recoverKeychain(
         fromBackup path: String?, key: SecretBytes? = nil, groups: [String],
         check: (OpenedIdentity) throws -> Void = { _ in }
@@ -39,19 +41,19 @@ extension Device {
         defer { opening?.release() }
         let kept = try? files.readMasterKey()
         let fresh = KeychainFiles(folder: files.folder + "/new")
-        // Of an attempt that was interrupted; whoever has the lock is the only one.
+        // An interrupted attempt may have left this folder. The lock keeps everybody else out of it.
         try? FileManager.default.removeItem(atPath: fresh.folder)
         try PrivateFolder.make(fresh.folder)
         defer { try? FileManager.default.removeItem(atPath: fresh.folder) }
         let store = try KeychainStore(fresh, newMasterKey: { kept ?? MasterKey.random() })
         let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
-        let saved = try store.write { database in try store.bring(others, to: database) }
+        let saved = try store.write { database in try store.insert(others, to: database) }
         var restoration = KeychainRestoration()
         if let path {
             restoration = try restore(
                 to: store, fromBackup: path, key: key, groups: groups, replacing: true, check: check)
         }
-        // Brings everything from the log into the database.
+        // Closing the last connection moves the log's contents into the database.
         try store.queue.close()
         let aside = try files.setAside(keepingKey: kept)
         try files.takeOver(fresh, withKey: kept == nil)
@@ -60,7 +62,7 @@ extension Device {
 }
 
 extension KeychainFiles {
-    /// What still opens of a damaged database, but for the items of `groups`.
+    /// Gives the items of a damaged database that still open, those of `groups` left out.
     fileprivate func readable(
         key: SealingKey, except groups: [String]
     ) -> [(record: KeychainRecord, secret: SecretBytes)] {
@@ -70,7 +72,7 @@ extension KeychainFiles {
             let rows = try Row.fetchCursor(
                 database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
             var items: [(record: KeychainRecord, secret: SecretBytes)] = []
-            // Up to the first page that cannot be read.
+            // Reading ends at the first page that cannot be read.
             while let row = try? rows.next() {
                 guard let item = try? KeychainRecord.secret(row, key: key),
                     !groups.contains(item.record.accessGroup)
@@ -82,15 +84,15 @@ extension KeychainFiles {
         return items ?? []
     }
 
-    /// Moves the database to a folder of its own, and the key too unless that stays, of which a copy goes there.
+    /// Moves the database into a new folder, with the key, or with a copy of the key where that stays in use.
     ///
-    /// - Returns: the folder.
+    /// - Returns: the path of the new folder.
     fileprivate func setAside(keepingKey kept: SecretBytes?) throws(FileError) -> String {
         var number = 1
         while unsafe access(folder + "/damaged-\(number)", F_OK) == 0 { number += 1 }
         let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
         try PrivateFolder.make(aside.folder)
-        // The database last: as long as it is here, its log is what belongs to it.
+        // The database goes last, because the log belongs to it as long as it has its name.
         for suffix in ["-shm", "-wal", ""] {
             try Self.move(database + suffix, to: aside.database + suffix)
         }
@@ -104,7 +106,7 @@ extension KeychainFiles {
         return aside.folder
     }
 
-    /// Takes the database of `fresh`, and its key last.
+    /// Moves the database of `fresh` here, and then the key, where that is new too.
     fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
         try Self.move(fresh.database, to: database)
         try PrivateFolder.synchronize(folder)
@@ -113,7 +115,7 @@ extension KeychainFiles {
         try PrivateFolder.synchronize(folder)
     }
 
-    /// Gives a file another name; silent where there is none.
+    /// Renames a file; does nothing where there is none.
     private static func move(_ path: String, to other: String) throws(FileError) {
         guard unsafe rename(path, other) == 0 || errno == ENOENT else {
             throw .inputOutput("cannot move", path, errno: errno)
@@ -122,10 +124,10 @@ extension KeychainFiles {
 }
 
 extension KeychainStore {
-    /// Adds items under ids of their own.
+    /// Adds items, each under a new id.
     ///
-    /// - Returns: how many were not there already.
-    fileprivate func bring(
+    /// - Returns: the number of items that were not there already.
+    fileprivate func insert(
         _ items: [(record: KeychainRecord, secret: SecretBytes)], to database: Database
     ) throws -> Int {
         var groups: Set<String> = []

@@ -2,12 +2,11 @@ package import SecretMemory
 internal import GRDB
 
 extension Keychain {
-    /// The password of `account` at `service`; nil when the app sees none.
+    /// Reads the password of `account` at `service`; nil when the app sees none. Where several groups have one, the
+    /// first group's is given.
     ///
-    /// Where several of the app's groups have one, the first group's counts.
-    ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps it closed,
-    ///   `.decode` when it was altered.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps the password closed;
+    ///   `.decode` when the item was altered; `.missingEntitlement`.
     package func password(
         service: String, account: String, accessGroup: String? = nil
     ) throws(KeychainError) -> SecretBytes? {
@@ -18,10 +17,10 @@ extension Keychain {
         }
     }
 
-    /// Keeps the password of `account` at `service`, in place of the one that the group has.
+    /// Stores the password of `account` at `service`, in place of an earlier one in the group.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state allows no secret of this
-    ///   accessibility.
+    ///   accessibility; `.missingEntitlement`, `.param`, `.dataTooLarge`, or trouble with the database.
     package func setPassword(
         _ password: SecretBytes, service: String, account: String,
         accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly, accessGroup: String? = nil
@@ -29,7 +28,7 @@ extension Keychain {
         let group = try target(accessGroup)
         try Self.check(accessibility, isAvailableIn: try deviceState())
         try store.write { database in
-            // A new row, not a changed one: an id never stands for two secrets.
+            // The row is replaced and not changed, so that an id never stands for two secrets.
             _ = try deletePassword(service: service, account: account, group: group, in: database)
             try insert(
                 password, service: service, account: account, accessibility: accessibility, group: group,
@@ -37,10 +36,10 @@ extension Keychain {
         }
     }
 
-    /// Deletes the password of `account` at `service`, in every group that is searched; silent when there is
-    /// none.
+    /// Deletes the password of `account` at `service` in every group that the search covers; does nothing when there
+    /// is none.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func deletePassword(
         service: String, account: String, accessGroup: String? = nil
     ) throws(KeychainError) {
@@ -53,18 +52,19 @@ extension Keychain {
         }
     }
 
-    /// The password of `account` at `service`; where there is none, the one that `make` gives, kept.
+    /// Reads the password of `account` at `service`, or makes and stores one where there is none. Of several callers at
+    /// once, in any processes, one makes the password and all get that one.
     ///
-    /// Of several callers at once, in any processes, one makes it and all get the same.
-    ///
-    /// - Throws: `KeychainError`; `.internalError`, with the cause, when `make` fails.
+    /// - Parameter make: makes the password.
+    /// - Throws: `KeychainError`: `.internalError`, with the error of `make` as the cause; `.interactionNotAllowed`,
+    ///   `.decode`, `.missingEntitlement`, or trouble with the database.
     package func createOrReadPassword(
         service: String, account: String, accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly,
         accessGroup: String? = nil, make: () throws -> SecretBytes
     ) throws(KeychainError) -> SecretBytes {
         let groups = try searched(accessGroup)
         let group = try target(accessGroup)
-        // Reading first keeps the common case from waiting for those who write.
+        // Reading comes first, because a read does not wait for writers.
         if let password = try password(service: service, account: account, accessGroup: accessGroup) {
             return password
         }

@@ -5,8 +5,9 @@ internal import GRDB
 extension Keychain {
     /// Adds one identity.
     ///
-    /// - Throws: `KeychainError`: `.duplicateItem` when its group has an identity of that label,
-    ///   `.interactionNotAllowed` while the device's state allows no key of its accessibility.
+    /// - Throws: `KeychainError`: `.duplicateItem` when the group has an identity of that label;
+    ///   `.interactionNotAllowed` while the device's state allows no key of the identity's accessibility;
+    ///   `.missingEntitlement`, `.param`, `.dataTooLarge`, or trouble with the database.
     @discardableResult
     package func add(_ identity: NewIdentity) throws(KeychainError) -> IdentityAttributes {
         guard let result = try add([identity]).first else {
@@ -15,12 +16,12 @@ extension Keychain {
         return try result.get()
     }
 
-    /// Adds many identities in one transaction, with a result for each, in their order.
+    /// Adds many identities in one transaction, and gives a result for each in their order.
     ///
-    /// What concerns one identity (a duplicate, an attribute that none can have) stands in its result, and
-    /// the others are added all the same.
+    /// Trouble with one identity (a duplicate, an impossible attribute) is that identity's result, and the others are
+    /// added all the same.
     ///
-    /// - Throws: `KeychainError` when nothing could be added.
+    /// - Throws: `KeychainError` when the database fails, and then nothing is added.
     package func add(
         _ identities: [NewIdentity]
     ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
@@ -56,13 +57,13 @@ extension Keychain {
         }
     }
 
-    /// Adds an identity for each of `sources` in one transaction, and says what became of each, in their order.
+    /// Adds an identity for each of `sources` in one transaction, and gives the outcome of each in their order.
     ///
-    /// What concerns one (a key that cannot be written, an attribute that none can have) stands in its result,
-    /// and the others are added all the same.
+    /// Trouble with one source (a key that cannot be encoded, an impossible attribute) is that source's result, and the
+    /// others are added all the same.
     ///
-    /// - Parameter identity: what is kept of a source; what it throws is that source's result.
-    /// - Throws: `KeychainError` when nothing could be added.
+    /// - Parameter identity: makes the identity to be stored from a source; an error of it is that source's result.
+    /// - Throws: `KeychainError` when the database fails, and then nothing is added.
     package func add<Source>(
         _ sources: [Source], as identity: (Source) throws -> NewIdentity
     ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
@@ -80,11 +81,14 @@ extension Keychain {
         }
     }
 
-    /// The identities that the app sees, in the order they were added, from behind the item `id` on.
+    /// Gives a page of the identities that the app sees, in the order in which they were added.
     ///
-    /// Costs what the stretch costs, not what the keychain holds. An empty answer is the end.
+    /// The cost grows with the page, not with the keychain. An empty page is the end.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Parameters:
+    ///   - id: the id after which the page begins; 0 for the first page.
+    ///   - limit: the greatest number of identities in the page.
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func identities(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
     ) throws(KeychainError) -> [IdentityRecord] {
@@ -98,9 +102,13 @@ extension Keychain {
         }
     }
 
-    /// The same without the certificates: quicker for lists of many.
+    /// Gives a page of the attributes of the identities that the app sees, in the order in which they were added.
+    /// Certificates are not read, which is quicker for long lists.
     ///
-    /// - Throws: `KeychainError`.
+    /// - Parameters:
+    ///   - id: the id after which the page begins; 0 for the first page.
+    ///   - limit: the greatest number of identities in the page.
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func identityAttributes(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
     ) throws(KeychainError) -> [IdentityAttributes] {
@@ -109,9 +117,9 @@ extension Keychain {
             IdentityAttributes.init)
     }
 
-    /// The identity called `label`, without its key.
+    /// Finds the identity called `label`, without the private key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none.
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees no such identity; `.missingEntitlement`.
     package func identity(
         label: String, accessGroup: String? = nil
     ) throws(KeychainError) -> IdentityRecord {
@@ -120,10 +128,11 @@ extension Keychain {
         }
     }
 
-    /// The identity called `label` with its key.
+    /// Finds the identity called `label` and decrypts the private key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none, `.interactionNotAllowed` while the
-    ///   device's state keeps the key closed, `.decode` when any part of it was altered.
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees no such identity; `.interactionNotAllowed` while
+    ///   the device's state keeps the key closed; `.decode` when any part of the identity was altered;
+    ///   `.missingEntitlement`.
     package func openIdentity(
         label: String, accessGroup: String? = nil
     ) throws(KeychainError) -> OpenedIdentity {
@@ -134,18 +143,18 @@ extension Keychain {
         }
     }
 
-    /// The private key of the identity called `label`, PKCS #8.
+    /// Decrypts the private key of the identity called `label`, PKCS #8.
     ///
-    /// - Throws: as `openIdentity`.
+    /// - Throws: `KeychainError`: `.itemNotFound`, `.interactionNotAllowed`, `.decode` or `.missingEntitlement`.
     package func privateKey(
         label: String, accessGroup: String? = nil
     ) throws(KeychainError) -> SecretBytes {
         try openIdentity(label: label, accessGroup: accessGroup).privateKey
     }
 
-    /// Deletes the identity called `label`, in every group that is searched.
+    /// Deletes the identity called `label` in every group that the search covers, whatever the device's state.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees none.
+    /// - Throws: `KeychainError`: `.itemNotFound` when the app sees no such identity; `.missingEntitlement`.
     package func deleteIdentity(label: String, accessGroup: String? = nil) throws(KeychainError) {
         let groups = try searched(accessGroup)
         guard Self.isPossible(label) else { throw Self.notFound(label) }
@@ -195,7 +204,7 @@ extension Keychain {
                     SELECT \(columns) FROM item INDEXED BY itemByGroup
                     WHERE accessGroup = ? AND class = 'idnt' AND id > ? ORDER BY id LIMIT ?
                     """)
-            // Group by group: over several at once SQLite would have to sort all that there are.
+            // One query for each group: over several groups SQLite would have to sort all identities.
             var values: [Value] = []
             for group in groups {
                 let cursor = try Row.fetchCursor(statement, arguments: [group, id, limit])
@@ -256,7 +265,7 @@ extension IdentityAttributes {
 }
 
 extension IdentityRecord {
-    /// What a record of the class says, once its secret is open.
+    /// Takes the identity's parts from a record of the class `idnt`.
     init(_ record: KeychainRecord) throws(KeychainError) {
         self.init(attributes: try IdentityAttributes(record), certificate: record.certificate)
     }

@@ -1,10 +1,10 @@
 internal import GRDB
 
-/// Something that is wrong with the keychain's file.
+/// A fault in the keychain's file.
 package enum KeychainProblem: Sendable, Hashable {
-    /// SQLite finds the file's structure at fault, in its own words.
+    /// The file's structure is damaged, in SQLite's words, or has foreign or missing parts.
     case structure(String)
-    /// An item does not open: it was altered or moved.
+    /// An item does not open, because it was altered or moved; its id, nil where the id is unreadable.
     case item(id: Int64?)
 }
 
@@ -13,7 +13,7 @@ extension Keychain {
     /// and triggers that are not those this program makes.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
-    /// - Returns: nothing when all is well.
+    /// - Returns: the faults; empty when all is well.
     package func quickCheck() throws(KeychainError) -> [KeychainProblem] {
         try store.read { database in
             try String.fetchAll(database, sql: "PRAGMA quick_check")
@@ -21,12 +21,11 @@ extension Keychain {
         }
     }
 
-    /// Looks for damage in the structure, and opens every item of the device, other apps' included, to see
-    /// that none was altered. Nothing of what is opened leaves this call. That an item was deleted behind the
-    /// keychain's back leaves no trace.
+    /// Looks for damage in the structure, and decrypts every item of the device, other apps' included, to see whether
+    /// it was altered. No secret leaves this call. An item that somebody deleted from the file leaves no trace.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
-    /// - Returns: nothing when all is well.
+    /// - Returns: the faults; empty when all is well.
     package func verifyIntegrity() throws(KeychainError) -> [KeychainProblem] {
         let structure = try quickCheck()
         return try store.read { database in

@@ -3,11 +3,12 @@ internal import Foundation
 internal import GRDB
 
 extension Keychain {
-    /// Adds an item.
+    /// Adds an item (`SecItemAdd`).
     ///
-    /// - Throws: `KeychainError`: `.duplicateItem` when its group has one of the same class and names,
-    ///   `.interactionNotAllowed` while the device's state allows no secret of its accessibility.
-    /// - Returns: its reference.
+    /// - Throws: `KeychainError`: `.duplicateItem` when the group has an item of that class with equal unique
+    ///   attributes; `.interactionNotAllowed` while the device's state allows no secret of the item's accessibility;
+    ///   `.missingEntitlement`, `.param`, `.dataTooLarge`, or trouble with the database.
+    /// - Returns: the new item's reference.
     @discardableResult
     package func add(_ item: NewItem) throws(KeychainError) -> Int64 {
         let group = try target(item.accessGroup)
@@ -27,15 +28,14 @@ extension Keychain {
         }
     }
 
-    /// The items that `query` means, group by group in the app's order, in each in the order they were added.
+    /// Finds the items that match `query` (`SecItemCopyMatching`): group by group in the app's order, and in each group
+    /// in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - limit: the most to give.
-    ///   - returnsData: whether their secrets are wanted. Without them nothing of an item is opened, so that
-    ///     altered attributes are not noticed.
-    /// - Throws: `KeychainError`: `.itemNotFound` when there is none; when secrets are wanted,
-    ///   `.interactionNotAllowed` while the device's state keeps one of them closed, `.decode` when one was
-    ///   altered.
+    ///   - limit: the greatest number of items to give.
+    ///   - returnsData: whether the secrets are decrypted too. Otherwise altered attributes are not noticed.
+    /// - Throws: `KeychainError`: `.itemNotFound` when nothing matches; with `returnsData`, `.interactionNotAllowed`
+    ///   while the device's state keeps a secret closed, and `.decode` when an item was altered; `.missingEntitlement`.
     package func copyMatching(
         _ query: KeychainQuery, limit: Int = 1, returnsData: Bool = false
     ) throws(KeychainError) -> [KeychainItem] {
@@ -58,12 +58,12 @@ extension Keychain {
         }
     }
 
-    /// Changes every item that `query` means, all or none.
+    /// Changes every item that matches `query`, or none where one cannot be changed (`SecItemUpdate`).
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when there is none, `.duplicateItem` when one would be as
-    ///   another is, `.interactionNotAllowed` while the device's state keeps one closed, before the change or
-    ///   after it, `.missingEntitlement` for another app's group.
-    /// - Returns: how many there were.
+    /// - Throws: `KeychainError`: `.itemNotFound` when nothing matches; `.duplicateItem` when an item would get the
+    ///   unique attributes of another; `.interactionNotAllowed` while the device's state keeps a secret closed under
+    ///   the old or the new accessibility; `.missingEntitlement` for another app's group; `.decode`.
+    /// - Returns: the number of items that were changed.
     @discardableResult
     package func update(
         _ query: KeychainQuery, _ change: KeychainChange
@@ -83,10 +83,10 @@ extension Keychain {
                 changed.append((new, change.data ?? secret))
             }
             guard !changed.isEmpty else { throw Self.nothingFound(query) }
-            // All go before any comes back, so that two may swap what names them.
+            // All are deleted before any is inserted again, so that two items may swap unique attributes.
             for (record, _) in changed { try delete(id: record.id, in: database) }
             for (var record, secret) in changed {
-                // An id never stands for two secrets.
+                // A new secret gets a new id, so that an id never stands for two secrets.
                 if change.data != nil { record.id = try KeychainRecord.reserveIDs(1, in: database) }
                 try insert(record, secret, in: database)
             }
@@ -95,10 +95,10 @@ extension Keychain {
         }
     }
 
-    /// Deletes every item that `query` means, whatever the device's state.
+    /// Deletes every item that matches `query`, whatever the device's state (`SecItemDelete`).
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` when there is none.
-    /// - Returns: how many there were.
+    /// - Throws: `KeychainError`: `.itemNotFound` when nothing matches; `.missingEntitlement`.
+    /// - Returns: the number of items that were deleted.
     @discardableResult
     package func delete(_ query: KeychainQuery) throws(KeychainError) -> Int {
         let groups = try searched(query.accessGroup)
@@ -159,7 +159,7 @@ extension Keychain {
             conditions += " AND id = ?"
             arguments.append(reference)
         }
-        // The class stands in the text, and not as an argument, for the sake of the partial indexes.
+        // The class is written into the statement, because SQLite uses a partial index only for a literal condition.
         let statement = try database.cachedStatement(
             sql: "SELECT \(KeychainRecord.columns), sealed FROM item WHERE \(conditions) ORDER BY id LIMIT ?")
         var rest = max(limit, 0)

@@ -1,17 +1,16 @@
 internal import SecretMemory
 internal import GRDB
 
-/// The keychain of the device, as one app sees it.
+/// The device's keychain as one app sees it.
 ///
-/// An app sees the items of its own access groups and never another's: a search that names no group covers
-/// all of the app's, and naming a group without the entitlement is an error, never an empty answer. Calls
-/// block until the disk has what was written. While the device's state keeps a secret closed, what is known
-/// of the item besides may still be seen, and the item be deleted. A value that may be used from several
-/// threads at once; every value holds a connection to the database, so make one and keep it.
+/// An app sees the items of its access groups. A search that names no group covers all of them; naming a group without
+/// the entitlement is an error, never an empty answer. While the device's state keeps a secret closed, the item's
+/// attributes can still be read, and the item can be deleted. Calls return when the disk has what was written.
+/// Several threads may use a keychain at once. Each value holds a connection to the database: make one and keep it.
 ///
-/// Plain Linux isolates users, not apps: another program of the same user can read the files.
+/// Linux isolates users, not apps: another program of the device's user can read the files.
 package struct Keychain: Sendable {
-    /// Who looks.
+    /// The app whose view this is.
     package let app: App
 
     let store: KeychainStore
@@ -19,7 +18,9 @@ package struct Keychain: Sendable {
 
     /// Opens the keychain of `device` for `app`, and makes it on first use.
     ///
-    /// - Throws: `KeychainError`; its cause is a `DeviceError` where a file or folder is the trouble.
+    /// - Throws: `KeychainError`: `.invalidKeychain` where the database or its key is lost or damaged,
+    ///   `.incompatibleVersion`, `.readOnly`, `.diskFull`, `.param`; `.io` with a `FileError` as its cause where a
+    ///   file or folder is missing or unsafe.
     package init(device: Device, app: App) throws(KeychainError) {
         try self.init(device: device, app: app, newMasterKey: MasterKey.random)
     }
@@ -34,10 +35,11 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Opens the keychain of `device` for a look at it: nothing is made, mended or brought up to date. Nil where
-    /// there never was one.
+    /// Opens the keychain of `device` without making, repairing or migrating anything; nil where there never was a
+    /// keychain.
     ///
-    /// - Throws: `KeychainError`; its cause is a `DeviceError` where a file or folder is the trouble.
+    /// - Throws: `KeychainError`: `.invalidKeychain` where the database or its key is lost or damaged,
+    ///   `.incompatibleVersion`, `.param`; `.io` with a `FileError` as its cause where a file or folder is unsafe.
     package init?(existingOn device: Device, app: App) throws(KeychainError) {
         try Self.requireGroups(app)
         do {
@@ -60,12 +62,10 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// A number that grows with every committed change of the app's groups, or of `accessGroup` alone, made
-    /// by any process.
+    /// Gives a number that grows with every committed change of the app's groups, or of `accessGroup` alone, made by
+    /// any process. A cache of the keychain's contents is fresh while the number is unchanged.
     ///
-    /// Whoever keeps what the keychain holds in memory compares it before use.
-    ///
-    /// - Throws: `KeychainError`.
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func changeCount(accessGroup: String? = nil) throws(KeychainError) -> Int64 {
         let groups = try searched(accessGroup)
         return try store.readOnce { database in
@@ -78,10 +78,10 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Deletes every item of the app's groups, or those of one class only.
+    /// Deletes every item of the app's groups, or every item of one class, in any state of the device.
     ///
-    /// - Throws: `KeychainError`.
-    /// - Returns: how many there were.
+    /// - Throws: `KeychainError` where the database cannot be written.
+    /// - Returns: the number of items that were deleted.
     @discardableResult
     package func removeAll(_ itemClass: ItemClass? = nil) throws(KeychainError) -> Int {
         try store.write { database in
@@ -102,13 +102,13 @@ package struct Keychain: Sendable {
 }
 
 extension Keychain {
-    /// The groups that a search covers, in their order.
+    /// Gives the groups that a search covers: all of the app's in their order, or the one that is named.
     func searched(_ accessGroup: String?) throws(KeychainError) -> [String] {
         guard let accessGroup else { return app.accessGroups }
         return [try entitled(accessGroup, among: app.accessGroups)]
     }
 
-    /// The group that a new item goes to.
+    /// Gives the group that a new item goes to: the one that is named, or the app's default.
     func target(_ accessGroup: String?) throws(KeychainError) -> String {
         let groups = app.writableAccessGroups
         // An app's own identifier is always among its groups.
@@ -127,7 +127,7 @@ extension Keychain {
         return accessGroup
     }
 
-    /// The state that decides which secrets are open.
+    /// Reads the device's state, which decides which secrets are open.
     func deviceState() throws(KeychainError) -> DeviceState {
         do {
             return try device.state()
@@ -136,22 +136,22 @@ extension Keychain {
         }
     }
 
-    /// Refuses to touch a secret that the device's state keeps closed.
+    /// Refuses access to a secret that the device's state keeps closed. Also asked before a secret that is cached in
+    /// memory is handed on.
     ///
-    /// Whoever keeps a secret of the keychain in memory asks this before handing it on.
-    ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed`, with a hint at what opens it.
+    /// - Throws: `KeychainError.Code.interactionNotAllowed`; the detail is `.needsPasscode` where unlocking would not
+    ///   help.
     package static func check(
         _ accessibility: Accessibility, isAvailableIn state: DeviceState
     ) throws(KeychainError) {
         guard !accessibility.isAvailable(in: state) else { return }
         let needsPasscode = accessibility == .whenPasscodeSetThisDeviceOnly && !state.hasPasscode
         throw KeychainError(
-            .interactionNotAllowed, "the device is \(state.words), and the item is \(accessibility.name)",
+            .interactionNotAllowed, "the device is \(state.phrase), and the item is \(accessibility.name)",
             detail: needsPasscode ? .needsPasscode : nil)
     }
 
-    /// The record and the secret of a row, unless `state` keeps it closed.
+    /// Decrypts the secret of a row, unless `state` keeps it closed.
     func open(
         _ row: Row, in state: DeviceState
     ) throws -> (record: KeychainRecord, secret: SecretBytes) {
@@ -160,7 +160,7 @@ extension Keychain {
         return try KeychainRecord.secret(row, key: store.key)
     }
 
-    /// Refuses texts that the database would cut short, and anything too large to be meant.
+    /// Refuses texts with a NUL, which the database would cut short, and attributes of more than 1 MiB.
     static func check(texts: [String], sizes: [Int]) throws(KeychainError) {
         let most = 1 << 20
         guard sizes.allSatisfy({ $0 <= most }), texts.allSatisfy({ $0.utf8.count <= most }) else {
@@ -171,7 +171,7 @@ extension Keychain {
         }
     }
 
-    /// Whether an item can have the attribute `text`: GRDB binds a text up to its first NUL, so a search for
-    /// any other would find what is not asked for.
+    /// Tells whether an item can have the attribute `text`. GRDB binds a text up to its first NUL, so a search for a
+    /// text with a NUL would find other items.
     static func isPossible(_ text: String) -> Bool { !text.utf8.contains(0) }
 }

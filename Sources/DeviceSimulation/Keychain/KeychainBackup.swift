@@ -5,22 +5,22 @@ internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// A backup's file: a database of one table of items, as the keychain has it, and the key to them.
+/// The file of a keychain's backup: a database with the keychain's table of items, and the encrypted key to them.
 struct KeychainBackup {
     let queue: DatabaseQueue
     private let master: SealingKey
     private let key: SealingKey
-    /// Whether it is a backup of the device whose master key this is.
+    /// Whether the backup was made on the device whose master key this is.
     private let isOwn: Bool
 
-    /// Marks the file as what it is: "KSBK".
+    /// The application id in the database's header, "KSBK" (sqlite.org/fileformat.html, section 1.3.17).
     private static let applicationID = 0x4B53_424B
     private static let version = 2
-    /// What the backup's key is bound to under the master key.
-    private static let keyPlace = Array("keyshare keychain backup 1".utf8)
+    /// The associated data with which the backup's key is encrypted under the master key.
+    private static let keyContext = Array("keyshare keychain backup 1".utf8)
 
-    /// What the seal of the whole is bound to: every item's own seal, in their order. Each item's seal is bound to
-    /// the item, so that this shows one that is missing, added, or of another backup.
+    /// Gives the associated data that authenticates the backup as a whole: a hash over every item's encrypted secret in
+    /// order. Each encrypted secret is bound to its item, so an item that is missing, added, or of another backup shows.
     private static func contents(_ database: Database) throws -> [UInt8] {
         var bytes = Array("keyshare keychain backup 2 contents".utf8)
         let seals = try Data.fetchCursor(database, sql: "SELECT sealed FROM item ORDER BY id")
@@ -28,17 +28,18 @@ struct KeychainBackup {
         return Digest.sha256(bytes)
     }
 
-    /// Opens the file at `path`; it is not written.
+    /// Opens the backup at `path` for reading.
     ///
     /// - Parameters:
-    ///   - master: the master key of the device it goes to.
-    ///   - key: the backup's own key, nil where it is to be had by the master key.
-    /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup`, and what stops the file from being read.
+    ///   - master: the master key of the device that the items go to.
+    ///   - key: the backup's own key; nil where the master key opens it.
+    /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup` or `.wrongBackupKey`; `FileError.Code.inputOutput` where
+    ///   the file cannot be read.
     init(_ path: String, master: SealingKey, key given: SecretBytes?) throws {
         func isNoBackup(_ reason: String) -> DeviceError {
             DeviceError(.noBackup, path: path, "\(path) is no backup of a keychain: \(reason)")
         }
-        // A missing file is no damaged one; and to open a pipe would be to wait for who writes to it.
+        // A missing file is told from a damaged one here. Opening a FIFO would wait for a writer.
         var status = stat()
         guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
             throw FileError.inputOutput("cannot read", path, errno: errno)
@@ -50,7 +51,7 @@ struct KeychainBackup {
             queue = try DatabaseQueue(
                 path: path.hasPrefix("/") ? path : "./" + path, configuration: configuration)
             let facts = try queue.read { database in
-                // A table that is missing or another one shows here, and not in the middle.
+                // A missing or different table shows here, before anything is restored.
                 try database.execute(
                     sql: "SELECT \(KeychainRecord.columns), sealed FROM item LIMIT 0")
                 guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
@@ -72,7 +73,7 @@ struct KeychainBackup {
             else {
                 throw isNoBackup("it is damaged")
             }
-            let own = master.open([UInt8](sealed), associatedData: Self.keyPlace)
+            let own = master.open([UInt8](sealed), associatedData: Self.keyContext)
             isOwn = own != nil
             guard let key = given ?? own else {
                 throw DeviceError(
@@ -80,7 +81,7 @@ struct KeychainBackup {
             }
             guard key.count == SealingKey.byteCount,
                 case let sealing = try SealingKey(key),
-                sealing.open([UInt8](proof), associatedData: Self.keyPlace) != nil
+                sealing.open([UInt8](proof), associatedData: Self.keyContext) != nil
             else { throw DeviceError(.wrongBackupKey, path: path, "the key is not the one to this backup") }
             guard sealing.open([UInt8](whole), associatedData: facts.contents) != nil else {
                 throw isNoBackup("items are missing, or are not those that were written")
@@ -92,9 +93,9 @@ struct KeychainBackup {
         }
     }
 
-    /// The item of a row; nil for one that is another device's alone.
+    /// Decrypts the item of a row; nil for an item that is bound to another device.
     ///
-    /// - Throws: `KeychainError.Code.decode` for one that was altered.
+    /// - Throws: `KeychainError.Code.decode` for an item that was altered.
     func open(_ row: Row) throws -> (record: KeychainRecord, secret: SecretBytes)? {
         let record = try KeychainRecord(row: row)
         guard try record.accessibility().isThisDeviceOnly else {
@@ -105,7 +106,7 @@ struct KeychainBackup {
 
     /// Writes the items of `rows` to the empty file at `path`.
     ///
-    /// - Returns: how many there are.
+    /// - Returns: the number of items.
     static func write(
         _ rows: RowCursor, of store: KeychainStore, key: SecretBytes, to path: String
     ) throws -> Int {
@@ -136,8 +137,8 @@ struct KeychainBackup {
                     else { throw KeychainError(.internalError, "an item is in the keychain twice") }
                     count += 1
                 }
-                let sealed = try store.key.seal(key, associatedData: keyPlace)
-                let proof = try sealing.seal(SecretBytes([]), associatedData: keyPlace)
+                let sealed = try store.key.seal(key, associatedData: keyContext)
+                let proof = try sealing.seal(SecretBytes([]), associatedData: keyContext)
                 let whole = try sealing.seal(SecretBytes([]), associatedData: contents(database))
                 try database.execute(
                     sql: "INSERT INTO backup VALUES (?, ?, ?)",

@@ -2,9 +2,9 @@ internal import PrivateFiles
 internal import Diagnostics
 internal import GRDB
 
-/// Why the keychain did not do what it was asked for.
+/// Why the keychain did not do what it was asked for, by the codes of Apple's Security framework.
 package struct KeychainError: Failure {
-    /// The status that Apple's keychain gives for the same trouble (`SecBase.h`).
+    /// The codes, each with the number (`OSStatus`) and the name of Apple's `SecBase.h`.
     package enum Code: Int32, Sendable, Hashable, CaseIterable {
         /// `errSecDiskFull`
         case diskFull = -34
@@ -35,10 +35,10 @@ package struct KeychainError: Failure {
         /// `errSecMissingEntitlement`
         case missingEntitlement = -34018
 
-        /// Apple's number.
+        /// The number as Apple's `OSStatus`.
         package var status: Int32 { rawValue }
 
-        /// Apple's name, such as `errSecItemNotFound`.
+        /// The name of Apple's constant, such as `errSecItemNotFound`.
         package var name: String {
             switch self {
             case .diskFull: "errSecDiskFull"
@@ -69,13 +69,13 @@ package struct KeychainError: Failure {
         case entitlement(EntitlementGap)
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The same in words for a human, without a full stop and without any item's contents.
+    /// One sentence about what happened, in lower case, without a full stop and without any item's contents.
     package let reason: String
     /// What more is known than the code says; nil for most errors.
     package let detail: Detail?
-    /// What caused it, where something else did.
+    /// The error underneath: a `FileError` or a database error; nil where the keychain itself refused.
     package let cause: (any Error)?
 
     init(_ code: Code, _ reason: String, detail: Detail? = nil, cause: (any Error)? = nil) {
@@ -85,7 +85,7 @@ package struct KeychainError: Failure {
         self.cause = cause
     }
 
-    /// What `error`, from below, means for a keychain.
+    /// Translates an error of a file or the database.
     init(_ error: any Error) {
         switch error {
         case let error as KeychainError: self = error
@@ -95,7 +95,7 @@ package struct KeychainError: Failure {
         }
     }
 
-    /// The file system has no room for what the keychain needs, be it for reading.
+    /// A file system without room for what the keychain needs; reading needs room for SQLite's shared memory.
     static func noSpace(_ cause: any Error) -> KeychainError {
         KeychainError(
             .diskFull, "there is no space left on the keychain's file system", cause: cause)
@@ -128,6 +128,6 @@ extension KeychainError {
         return gap
     }
 
-    /// The reason, with Apple's name and number for it.
+    /// The reason, followed by the name and number of Apple's status in brackets.
     package var description: String { "\(reason) (\(code.name), \(code.status))" }
 }

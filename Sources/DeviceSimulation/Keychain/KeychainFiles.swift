@@ -4,32 +4,33 @@ private import Foundation
 private import Glibc
 internal import OpenSSL
 
-/// The files behind the keychain: the database, the key to it, and the lock of whoever opens them.
+/// The keychain's files: the database, the master key, and the lock under which they are opened.
 struct KeychainFiles {
     let folder: String
 
     var database: String { folder + "/keychain.sqlite" }
     var masterKey: String { folder + "/master.key" }
 
-    /// Lets one process at a time open the keychain; nil where nobody can write, and so none is needed.
+    /// Takes the lock under which one process at a time opens the keychain. Nil where the files cannot be written and
+    /// there is no lock file: nothing can change then.
     ///
-    /// - Throws: `DeviceError` when the lock cannot be had.
+    /// - Throws: `FileError`.
     func opening() throws(FileError) -> FileLock? {
         isReadOnly ? try existingOpening() : try FileLock.acquire(lock)
     }
 
-    /// The same where the lock's file is there; it is not made.
+    /// Takes the opening lock where the lock file exists; nil, without making the file, where it does not.
     ///
-    /// - Throws: `DeviceError` when the lock cannot be had.
+    /// - Throws: `FileError`.
     func existingOpening() throws(FileError) -> FileLock? {
         unsafe access(lock, F_OK) == 0 ? try FileLock.acquire(lock, forReading: isReadOnly) : nil
     }
 
     private var lock: String { folder + "/opening.lock" }
 
-    /// The key; nil when there is none.
+    /// Reads the master key; nil when there is none.
     ///
-    /// - Throws: `KeychainError.Code.invalidKeychain` for one of another size; `DeviceError`.
+    /// - Throws: `KeychainError.Code.invalidKeychain` for a key of another size than 32 bytes; `FileError`.
     func readMasterKey() throws -> SecretBytes? {
         guard let key = try MasterKey.read(masterKey) else { return nil }
         guard key.count == SealingKey.byteCount else {
@@ -38,42 +39,43 @@ struct KeychainFiles {
         return key
     }
 
-    /// How many bytes the database's file has; nil when there is none.
+    /// Gives the size of the database in bytes; nil when there is none.
     ///
-    /// The file is never opened here: closing it would drop the locks that SQLite holds on it for the other
-    /// connections of this process (sqlite.org/howtocorrupt.html, 2.2).
+    /// The file is not opened: closing it would drop the locks that SQLite holds on it for the other connections of
+    /// this process (sqlite.org/howtocorrupt.html, section 2.2).
     ///
-    /// - Throws: `DeviceError` when it is a link, another user's, or open to others.
+    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile` or `.inputOutput`.
     func databaseSize() throws(FileError) -> Int? {
         try PrivateFile.sizeWithoutOpening(database)
     }
 
-    /// Makes an empty file that SQLite takes for an empty database. The files it keeps beside the database
-    /// (`-wal`, `-shm`) get the mode of the database.
+    /// Makes an empty file, mode 0600, which SQLite reads as an empty database. SQLite gives the files beside the
+    /// database (`-wal`, `-shm`) the database's mode.
     ///
-    /// - Throws: `DeviceError` when it cannot be made.
+    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`.
     func makeDatabase() throws(FileError) {
         let path = database
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         defer { close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
-        // Its name reaches the disk before anything in it is acknowledged.
+        // The file's name reaches the disk before any item in it is acknowledged.
         try PrivateFolder.synchronize(folder)
     }
 
-    /// Whether this process can change nothing here: the file system, or the permissions, are for reading.
+    /// Whether this process cannot write the folder or the database, for want of permission or on a read-only file
+    /// system.
     var isReadOnly: Bool { !Self.isWritable(folder) || !Self.isWritable(database) }
 
     private static func isWritable(_ path: String) -> Bool {
-        // By the user that this process acts for, which `access` does not go by.
+        // By the effective user; access(2) goes by the real one.
         unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || errno == ENOENT
     }
 
-    /// The name by which SQLite reads the database where nothing can be written.
+    /// The name under which SQLite opens the database where nothing can be written.
     ///
-    /// Without a log to go through it needs no shared memory, which would be a file; with one it must get by
-    /// with those that are there.
+    /// Without a write-ahead log the database is opened as immutable, so that SQLite needs no shared-memory file. With
+    /// a log SQLite must get by with the files that exist (sqlite.org/wal.html, "Read-Only Databases").
     var readOnlyName: String {
         var status = stat()
         let hasLog = unsafe stat(database + "-wal", &status) == 0 && status.st_size > 0
@@ -81,7 +83,7 @@ struct KeychainFiles {
         return hasLog ? database : encoded.map { "file:\($0)?immutable=1" } ?? database
     }
 
-    /// Whether the file system has no room for what SQLite needs to read: its shared memory is a file of 32 KiB.
+    /// Whether the file system has no room for SQLite's shared memory, a file of 32 KiB that reading needs too.
     var isOutOfSpace: Bool {
         var status = statvfs()
         guard unsafe statvfs(folder, &status) == 0 else { return false }
@@ -89,11 +91,10 @@ struct KeychainFiles {
     }
 }
 
-/// The file whose 32 bytes seal what a part of the device keeps: the keychain's records, for one.
-///
-/// It stands outside what it seals, so that a copy of that alone opens nothing.
+/// Keys of 32 bytes with which parts of the device encrypt what they keep. The keychain's and the pasteboard's key are
+/// files beside the encrypted data, so that a copy of the data alone opens nothing.
 package enum MasterKey {
-    /// A new key from the system's random source.
+    /// Makes a new key from the system's random source.
     package static func random() -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(capacity: SealingKey.byteCount) { buffer in
@@ -104,11 +105,11 @@ package enum MasterKey {
         }
     }
 
-    /// The key in the file at `path`; nil when there is no file.
+    /// Reads the key in the file at `path`; nil when there is no file.
     ///
-    /// - Throws: `DeviceError` when the file is a link, another user's, open to others, or unreadable.
+    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, `.damagedFile` or `.inputOutput`.
     static func read(_ path: String) throws(FileError) -> SecretBytes? {
-        // One byte more than there should be shows a file that is too long.
+        // One byte too many is read, so that a file that is too long is not taken for a key.
         try PrivateFile.open(path)?.readSecret(atMost: SealingKey.byteCount + 1)
     }
 }

@@ -1,24 +1,24 @@
 package import SecretMemory
 package import struct Foundation.Date
 
-/// An identity to add to the keychain.
+/// An identity to be added to the keychain: a certificate with its private key.
 package struct NewIdentity: Sendable {
-    /// Names the identity within its group: the upper-case hex SHA-256 of the certificate.
+    /// The name that is unique within the access group: the SHA-256 of the certificate in upper-case hex.
     package var label: String
-    /// The certificate, DER. Kept as it is, never looked into.
+    /// The certificate, DER. The keychain does not parse it.
     package var certificate: [UInt8]
-    /// The private key, PKCS #8.
+    /// The private key, PKCS #8 (RFC 5208), unencrypted.
     package var privateKey: SecretBytes
-    /// The caller's own summary of the certificate, so that lists need not parse it. Not secret.
+    /// The caller's summary of the certificate, so that lists need not parse the certificate. It is not encrypted.
     package var applicationTag: [UInt8]
-    /// From when the certificate is valid; kept to the second.
+    /// The beginning of the certificate's validity; kept to the second.
     package var notBefore: Date
     /// When the private key may be read.
     package var accessibility: Accessibility
-    /// Where it goes; nil for the app's default group.
+    /// The access group of the identity; nil for the app's default.
     package var accessGroup: String?
 
-    /// An identity with the given attributes.
+    /// Makes an identity with the given attributes.
     package init(
         label: String, certificate: [UInt8], privateKey: SecretBytes, applicationTag: [UInt8] = [],
         notBefore: Date, accessibility: Accessibility = .whenPasscodeSetThisDeviceOnly,
@@ -34,48 +34,50 @@ package struct NewIdentity: Sendable {
     }
 }
 
-/// What became of an identity that was to be added.
+/// The outcome of adding an identity.
 package enum AddedIdentity: Sendable, Hashable {
+    /// The identity was added.
     case added
-    /// It was there already, and stays as it is.
+    /// The group has an identity of that label, which stays as it is.
     case duplicate
 }
 
-/// What a list shows of an identity, without its certificate and its key.
+/// The attributes of a stored identity, without certificate and key, as a list shows them.
 package struct IdentityAttributes: Sendable, Hashable, Identifiable {
-    /// Names the item within the keychain for ever; later items have greater ids.
+    /// A number that identifies the item in the keychain and is never used again; later items have greater numbers.
     package let id: Int64
-    /// Names the identity within its group.
+    /// The name that is unique within the access group.
     package let label: String
-    /// The group it is in.
+    /// The access group that holds the identity.
     package let accessGroup: String
-    /// When its private key may be read.
+    /// When the private key may be read.
     package let accessibility: Accessibility
-    /// The caller's own summary.
+    /// The summary that was stored with the identity.
     package let applicationTag: [UInt8]
-    /// From when its certificate is valid, to the second.
+    /// The beginning of the certificate's validity, in whole seconds.
     package let notBefore: Date
 }
 
-/// An identity of the keychain, without its key.
+/// An identity of the keychain without the private key.
 ///
-/// That neither attributes nor certificate were altered shows when the key is opened.
+/// Attributes and certificate are authenticated together with the key: an alteration of the file is noticed when the
+/// key is opened, not before.
 package struct IdentityRecord: Sendable, Hashable, Identifiable {
-    /// Everything that is short.
+    /// The attributes that lists show.
     package let attributes: IdentityAttributes
     /// The certificate, DER.
     package let certificate: [UInt8]
 
-    /// As in `attributes`.
+    /// The number that identifies the item, from `attributes`.
     package var id: Int64 { attributes.id }
-    /// As in `attributes`.
+    /// The name that is unique within the access group, from `attributes`.
     package var label: String { attributes.label }
 }
 
-/// An identity of the keychain with its key; nothing of it was altered since it was added.
+/// An identity of the keychain with the private key, checked to be as it was stored.
 package struct OpenedIdentity: Sendable {
-    /// The attributes and the certificate, as they were sealed with the key.
+    /// The attributes and the certificate, which were authenticated together with the key.
     package let record: IdentityRecord
-    /// The private key, PKCS #8.
+    /// The private key, PKCS #8 (RFC 5208), unencrypted.
     package let privateKey: SecretBytes
 }

@@ -1,6 +1,6 @@
 package import SecretMemory
 
-/// What kind of thing an item is (`kSecClass`), with Apple's values.
+/// The class of an item (`kSecClass`). The raw values are those of Apple's constants.
 package enum ItemClass: String, Sendable, Hashable, CaseIterable {
     /// A certificate with its private key.
     case identity = "idnt"
@@ -14,18 +14,18 @@ package enum ItemClass: String, Sendable, Hashable, CaseIterable {
     case key = "keys"
 }
 
-/// A server as an internet password names it: what stands in a URL before the query.
+/// The server that an internet password is for: the parts of a URL before the query.
 package struct InternetServer: Sendable, Hashable, CustomStringConvertible {
-    /// How it is spoken to, such as `https`.
+    /// The scheme, such as `https` (`kSecAttrProtocol`).
     package var scheme: String
-    /// Its name or address.
+    /// The host's name or address (`kSecAttrServer`).
     package var host: String
-    /// Its port; nil for the scheme's own.
+    /// The port; nil for the scheme's default (`kSecAttrPort`).
     package var port: UInt16?
-    /// Where on it, with a slash in front, or empty.
+    /// The path on the server, with a slash in front, or empty (`kSecAttrPath`).
     package var path: String
 
-    /// A server with the given names.
+    /// Makes a server from its parts.
     package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "") {
         self.scheme = scheme
         self.host = host
@@ -33,22 +33,23 @@ package struct InternetServer: Sendable, Hashable, CustomStringConvertible {
         self.path = path
     }
 
-    /// The same as the start of a URL.
+    /// The server as the beginning of a URL, under which the item is kept.
     package var description: String { "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(path)" }
 }
 
-/// What names an item within its class and group, and can be searched for.
+/// The attributes by which an item is told from others of its class and group, and can be searched for.
 package struct KeychainAttributes: Sendable, Hashable {
-    /// What people call it. Names a certificate, an identity, and with the tag a key.
+    /// The label for people (`kSecAttrLabel`). Unique for a certificate or an identity, and for a key together with the
+    /// tag.
     package var label = ""
-    /// What a password is for: a service, or a server as `InternetServer` describes it.
+    /// The service that a password is for (`kSecAttrService`), or the description of an ``InternetServer``.
     package var service = ""
-    /// Whose password it is.
+    /// The account at the service (`kSecAttrAccount`).
     package var account = ""
-    /// The app's own mark.
+    /// Bytes of the app's own (`kSecAttrApplicationTag`).
     package var applicationTag: [UInt8] = []
 
-    /// Attributes with the given values.
+    /// Makes attributes; those that are left out are empty.
     package init(label: String = "", service: String = "", account: String = "", applicationTag: [UInt8] = [])
     {
         self.label = label
@@ -58,18 +59,18 @@ package struct KeychainAttributes: Sendable, Hashable {
     }
 }
 
-/// An item to add to the keychain. Identities, which have a date as well, are added as `NewIdentity`.
+/// An item to be added to the keychain. Identities, which have a date as well, are added as ``NewIdentity``.
 package struct NewItem: Sendable {
     let itemClass: ItemClass
     let attributes: KeychainAttributes
     let secret: SecretBytes
     var certificate: [UInt8] = []
-    /// When it may be read.
+    /// When the secret may be read.
     package var accessibility = Accessibility.whenUnlocked
-    /// Where it goes; nil for the app's default group.
+    /// The access group of the item; nil for the app's default.
     package var accessGroup: String?
 
-    /// A secret under a service and an account.
+    /// Makes a generic password: a secret under a service and an account.
     package static func genericPassword(
         _ secret: SecretBytes, service: String, account: String, label: String = ""
     ) -> NewItem {
@@ -78,7 +79,7 @@ package struct NewItem: Sendable {
             attributes: KeychainAttributes(label: label, service: service, account: account), secret: secret)
     }
 
-    /// A secret under a server and an account.
+    /// Makes an internet password: a secret under a server and an account.
     package static func internetPassword(
         _ secret: SecretBytes, server: InternetServer, account: String, label: String = ""
     ) -> NewItem {
@@ -88,14 +89,14 @@ package struct NewItem: Sendable {
             secret: secret)
     }
 
-    /// A certificate, DER; its data may be read in any state of the device, being public.
+    /// Makes a certificate item from DER. The certificate is public, so its data may be read in any state.
     package static func certificate(_ certificate: [UInt8], label: String) -> NewItem {
         NewItem(
             itemClass: .certificate, attributes: KeychainAttributes(label: label), secret: SecretBytes([]),
             certificate: certificate, accessibility: .always)
     }
 
-    /// A key.
+    /// Makes a key item without a certificate.
     package static func key(
         _ secret: SecretBytes, label: String, applicationTag: [UInt8] = []
     ) -> NewItem {
@@ -104,7 +105,7 @@ package struct NewItem: Sendable {
             secret: secret)
     }
 
-    /// This item with another accessibility or group.
+    /// Gives this item with another accessibility or group; nil keeps the item's own.
     package func with(accessibility: Accessibility? = nil, accessGroup: String? = nil) -> NewItem {
         var item = self
         item.accessibility = accessibility ?? item.accessibility
@@ -113,26 +114,26 @@ package struct NewItem: Sendable {
     }
 }
 
-/// Which items of the keychain are meant: those that have everything that is named here.
+/// A query for items of one class: an item matches when it has every attribute that is not nil.
 package struct KeychainQuery: Sendable, Hashable {
-    /// Of what class.
+    /// The class of the items.
     package var itemClass: ItemClass
-    /// With this reference, as an earlier answer gave it.
+    /// The item's reference, as an earlier answer gave it.
     package var reference: Int64?
-    /// With this label.
+    /// The label to match.
     package var label: String?
-    /// With this service.
+    /// The service to match.
     package var service: String?
-    /// With this account.
+    /// The account to match.
     package var account: String?
-    /// With this tag.
+    /// The tag to match.
     package var applicationTag: [UInt8]?
-    /// Of this accessibility.
+    /// The accessibility to match.
     package var accessibility: Accessibility?
-    /// In this group; nil for all of the app's.
+    /// The access group to search; nil for all of the app's.
     package var accessGroup: String?
 
-    /// All items of a class, or those with what is named.
+    /// Makes a query for the items of a class that have the given attributes.
     package init(
         _ itemClass: ItemClass, reference: Int64? = nil, label: String? = nil, service: String? = nil,
         account: String? = nil, applicationTag: [UInt8]? = nil, accessibility: Accessibility? = nil,
@@ -149,24 +150,24 @@ package struct KeychainQuery: Sendable, Hashable {
     }
 }
 
-/// What to change of an item; what is nil stays.
+/// A change of items: the new values of attributes; nil leaves a value as it is.
 package struct KeychainChange: Sendable {
-    /// Another label.
+    /// The new label.
     package var label: String?
-    /// Another service.
+    /// The new service.
     package var service: String?
-    /// Another account.
+    /// The new account.
     package var account: String?
-    /// Another tag.
+    /// The new tag.
     package var applicationTag: [UInt8]?
-    /// Another accessibility.
+    /// The new accessibility.
     package var accessibility: Accessibility?
-    /// Another group.
+    /// The new access group.
     package var accessGroup: String?
-    /// Another secret.
+    /// The new secret, with which the item gets a new reference.
     package var data: SecretBytes?
 
-    /// A change of what is named.
+    /// Makes a change of the given attributes.
     package init(
         label: String? = nil, service: String? = nil, account: String? = nil,
         applicationTag: [UInt8]? = nil, accessibility: Accessibility? = nil, accessGroup: String? = nil,
@@ -182,20 +183,20 @@ package struct KeychainChange: Sendable {
     }
 }
 
-/// An item that was found.
+/// An item that a query found.
 package struct KeychainItem: Sendable {
-    /// Names the item in later queries, until its secret changes.
+    /// A number that identifies the item in later queries until the secret changes (`kSecValuePersistentRef`).
     package let reference: Int64
-    /// Of what class it is.
+    /// The item's class.
     package let itemClass: ItemClass
-    /// Its names.
+    /// The attributes that can be searched for.
     package let attributes: KeychainAttributes
-    /// When its secret may be read.
+    /// When the secret may be read.
     package let accessibility: Accessibility
-    /// The group it is in.
+    /// The access group that holds the item.
     package let accessGroup: String
-    /// The certificate of a certificate or an identity, DER; empty otherwise.
+    /// The DER of the certificate, for a certificate or an identity; empty for other classes.
     package let certificate: [UInt8]
-    /// The secret, where it was asked for; of a certificate nothing.
+    /// The secret; nil where it was not asked for, and empty for a certificate.
     package let data: SecretBytes?
 }

@@ -3,13 +3,12 @@ internal import Foundation
 internal import GRDB
 internal import OpenSSL
 
-/// A row of the keychain: attributes that can be searched, and the secret, sealed and bound to all of them.
-///
-/// A row whose id, class, group, accessibility or any attribute was altered does not open.
+/// A row of the keychain's table: attributes that can be searched, and the secret, encrypted with the attributes as
+/// associated data. A row of which the id or any attribute was altered does not open.
 struct KeychainRecord {
-    /// One table for all classes, so that a class more is an index more. Ids are never used twice.
-    ///
-    /// `change` counts the committed changes of each group; `sequence` holds the last id given.
+    /// The statements that make the tables of the first version. One table holds all classes, so that another class
+    /// takes only another index. `change` counts the committed changes of each group; `sequence` holds the last id,
+    /// because ids are never used twice.
     static let schema = """
         CREATE TABLE item (
             id INTEGER PRIMARY KEY,
@@ -33,18 +32,18 @@ struct KeychainRecord {
         INSERT INTO sequence VALUES ('item', 0);
         """
 
-    /// What makes an item of the later classes one of its kind in its group.
+    /// The statements that make the unique indexes of the classes which the second version added.
     static let schemaOfMoreClasses = """
         CREATE UNIQUE INDEX internetPasswordKey ON item (accessGroup, service, account) WHERE class = 'inet';
         CREATE UNIQUE INDEX certificateKey ON item (accessGroup, label) WHERE class = 'cert';
         CREATE UNIQUE INDEX keyKey ON item (accessGroup, label, applicationTag) WHERE class = 'keys';
         """
 
-    /// How the attributes are bound; part of what is bound.
+    /// The version of the form of ``associatedData``, which is part of it.
     static let currentVersion: Int64 = 1
 
-    /// The columns that `init(row:)` reads, in its order; those that can be long come last, so that SQLite
-    /// need not read over them.
+    /// The columns that ``init(row:)`` reads, in that order. Columns that can be long come last, so that SQLite reaches
+    /// the others without reading over them.
     static let columns =
         "id, version, class, accessGroup, accessible, label, service, account, applicationTag, notBefore, certificate"
 
@@ -61,8 +60,8 @@ struct KeychainRecord {
     var notBefore: Int64 = 0
     var certificate: [UInt8] = []
 
-    /// Everything the secret is sealed with: each field with its length in front, so that no two different
-    /// records give the same bytes.
+    /// The attributes as associated data of the encrypted secret. Each field has its length in front, so that different
+    /// records never give equal bytes.
     var associatedData: [UInt8] {
         var data: [UInt8] = []
         data.reserveCapacity(256 + applicationTag.count + certificate.count)
@@ -89,10 +88,10 @@ extension [UInt8] {
 }
 
 extension KeychainRecord {
-    /// A record from a row with `columns`.
+    /// Reads a record from a row with ``columns``.
     ///
-    /// - Throws: `KeychainError.Code.decode` when a value is of another type than the schema's: the file may
-    ///   have been rebuilt by anybody who can write it.
+    /// - Throws: `KeychainError.Code.decode` when a value is not of the schema's type, as in a file that somebody else
+    ///   wrote.
     init(row: Row) throws {
         id = try Self.value(row, 0)
         version = try Self.value(row, 1)
@@ -107,16 +106,16 @@ extension KeychainRecord {
         certificate = [UInt8](try Self.value(row, 10) as Data)
     }
 
-    /// The record's accessibility.
+    /// Gives the record's accessibility.
     ///
-    /// - Throws: `KeychainError.Code.decode` when it names none.
+    /// - Throws: `KeychainError.Code.decode` when the column holds another text.
     func accessibility() throws(KeychainError) -> Accessibility {
         try Self.accessibility(accessible, id: id)
     }
 
-    /// The accessibility that `accessible` of the item `id` names.
+    /// Gives the accessibility whose raw value is `accessible`, for the item `id`.
     ///
-    /// - Throws: `KeychainError.Code.decode` when it names none.
+    /// - Throws: `KeychainError.Code.decode` when there is no such accessibility.
     static func accessibility(_ accessible: String, id: Int64) throws(KeychainError) -> Accessibility {
         guard let accessibility = Accessibility(rawValue: accessible) else {
             throw KeychainError(.decode, "item \(id) of the keychain has no known accessibility")
@@ -124,9 +123,9 @@ extension KeychainRecord {
         return accessibility
     }
 
-    /// The value at `index` of a row whose first column is the id.
+    /// Gives the value at `index` of a row whose first column is the id.
     ///
-    /// - Throws: `KeychainError.Code.decode` when it is of another type.
+    /// - Throws: `KeychainError.Code.decode` when the value is of another type.
     static func value<Value: DatabaseValueConvertible>(_ row: Row, _ index: Int) throws -> Value {
         guard let value = Value.fromDatabaseValue(row[index]) else { throw undecodable(row) }
         return value
@@ -137,9 +136,9 @@ extension KeychainRecord {
         return KeychainError(.decode, "\(id) of the keychain was altered or moved, and does not open")
     }
 
-    /// Adds the row with `secret` sealed into it.
+    /// Encrypts `secret` and inserts the row.
     ///
-    /// - Returns: false when an item of the same class, group and key attributes is there already.
+    /// - Returns: false when the group has an item of that class with equal unique attributes, or the id is taken.
     func insert(_ secret: SecretBytes, into database: Database, key: SealingKey) throws -> Bool {
         let sealed = try key.seal(secret, associatedData: associatedData)
         let statement = try database.cachedStatement(
@@ -154,9 +153,9 @@ extension KeychainRecord {
         return database.changesCount == 1
     }
 
-    /// The secret of a row with `columns` and `sealed`.
+    /// Decrypts the secret of a row with ``columns`` and `sealed`.
     ///
-    /// - Throws: `KeychainError.Code.decode` when the row is not as it was sealed.
+    /// - Throws: `KeychainError.Code.decode` when any column was altered.
     static func secret(_ row: Row, key: SealingKey) throws -> (record: KeychainRecord, secret: SecretBytes) {
         let record = try KeychainRecord(row: row)
         guard record.version == currentVersion, let sealed = Data.fromDatabaseValue(row[11]),
@@ -165,9 +164,9 @@ extension KeychainRecord {
         return (record, secret)
     }
 
-    /// Sets `count` ids aside.
+    /// Takes the next `count` ids out of the sequence.
     ///
-    /// - Returns: the first.
+    /// - Returns: the first of them.
     static func reserveIDs(_ count: Int, in database: Database) throws -> Int64 {
         let last = try Int64.fetchOne(
             database,
@@ -177,7 +176,7 @@ extension KeychainRecord {
         return last - Int64(count) + 1
     }
 
-    /// Counts a change of each of `accessGroups`.
+    /// Adds one to the number of changes of each of `accessGroups`.
     static func countChange(of accessGroups: Set<String>, in database: Database) throws {
         let statement = try database.cachedStatement(
             sql: """

@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// The tables of the keychain, as each version of this program made them, and how a database departs from it.
+/// The keychain's tables in each version of this program, and a comparison of a database with them.
 enum KeychainSchema {
-    /// Brings a database up to date.
+    /// The migrations that bring a database up to date.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(first) { database in
@@ -16,9 +16,9 @@ enum KeychainSchema {
 
     private static let first = "1 items"
 
-    /// Whether a database was brought as far as having items.
+    /// Tells whether a database has the table of items, by its completed migrations.
     ///
-    /// - Throws: `KeychainError.Code.incompatibleVersion` for one that a newer version made.
+    /// - Throws: `KeychainError.Code.incompatibleVersion` for a database that a newer version made.
     static func hasItems(_ database: Database) throws -> Bool {
         let migrator = migrator
         guard try !migrator.hasBeenSuperseded(database) else {
@@ -28,8 +28,8 @@ enum KeychainSchema {
         return try migrator.appliedIdentifiers(database).contains(first)
     }
 
-    /// What is missing in the database, was altered, or does not belong there: tables, indexes, triggers, views,
-    /// and the row that ids are given from. Empty when all is well.
+    /// Finds tables, indexes, triggers and views that are missing, altered or foreign, and a missing or wrong row of the
+    /// table that ids are taken from. Empty when all is well.
     static func problems(_ database: Database) throws -> [KeychainProblem] {
         let migrator = migrator
         guard let last = try migrator.completedMigrations(database).last else {
@@ -63,12 +63,12 @@ enum KeychainSchema {
         return problems
     }
 
-    /// What the database consists of, by kind and name, with the words it was made by.
+    /// Gives the statement that made each object of the database, by the object's kind and name.
     private static func objects(_ database: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(database, sql: "SELECT type, name, tbl_name, sql FROM sqlite_master")
         return rows.reduce(into: [:]) { objects, row in
             let fields = (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "" }
-            // How lines were broken when it was made says nothing.
+            // Line breaks in a statement make no difference.
             let words = fields[3].split(whereSeparator: \.isWhitespace).joined(separator: " ")
             objects["\(fields[0]) \(fields[1])"] = "\(fields[2]) \(words)"
         }

@@ -4,13 +4,13 @@ internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// The database behind the keychain: one connection of one process, and the key that seals its records.
+/// One process's connection to the keychain's database, and the key that encrypts the secrets in it.
 struct KeychainStore: Sendable {
     let queue: DatabaseQueue
     let key: SealingKey
 
-    /// How long a connection waits for the others, in seconds. Each holds the database for milliseconds, so
-    /// this is only reached when one hangs.
+    /// The time that a connection waits for others, in seconds. Each holds the database for milliseconds, so the time
+    /// is reached only when a process hangs.
     private static let patience = 60.0
 
     /// Opens the keychain of `device` and makes it on first use.
@@ -20,11 +20,14 @@ struct KeychainStore: Sendable {
         try self.init(KeychainFiles(folder: try device.keychainFolder()), newMasterKey: newMasterKey)
     }
 
-    /// One process at a time is let through here, so that the first two agree on one key and one schema:
-    /// changing to WAL and migrating are what SQLite's own waiting does not cover.
+    /// Opens the keychain in `files` and makes it on first use, one process at a time, so that two processes agree on
+    /// one key and one schema: SQLite's own waiting does not cover the change to WAL mode and migrations.
     ///
-    /// The key gets its name last, once there is a database with every table: a key is the sign that there was
-    /// a keychain, and whoever dies before leaves nothing that the next one does not go on with.
+    /// The key gets its name last, when the database has every table. A key file therefore says that there was a
+    /// keychain, and a process that dies before leaves nothing that the next one cannot complete.
+    ///
+    /// - Throws: `KeychainError`: `.invalidKeychain` where either the database or the key is lost; `FileError`;
+    ///   `DatabaseError`.
     init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
         let opening = try files.opening()
         defer { opening?.release() }
@@ -46,10 +49,11 @@ struct KeychainStore: Sendable {
         key = try SealingKey(kept)
     }
 
-    /// Opens the keychain of `device` for a look at it: nothing is made, mended or brought up to date.
+    /// Opens the keychain of `device` without making, repairing or migrating anything.
     ///
-    /// - Throws: as when it is opened for use.
-    /// - Returns: nil where there never was one.
+    /// - Throws: `KeychainError`: `.invalidKeychain` where either the database or the key is lost; `FileError`;
+    ///   `DatabaseError`.
+    /// - Returns: nil where there never was a keychain.
     static func existing(device: Device) throws -> KeychainStore? {
         let files = KeychainFiles(folder: device.keychainPath)
         let opening = try files.existingOpening()
@@ -80,14 +84,14 @@ struct KeychainStore: Sendable {
         guard size > 0 else { throw KeychainError(.invalidKeychain, "the keychain's database is empty") }
     }
 
-    /// Refuses a database that lost its tables, as one does whose log was removed.
+    /// Refuses a database without its tables, such as one whose write-ahead log was removed.
     private static func requireItems(_ queue: DatabaseQueue) throws {
         guard try queue.read(KeychainSchema.hasItems) else {
             throw KeychainError(.invalidKeychain, "the keychain's database has lost its tables")
         }
     }
 
-    /// Whether nothing was ever kept in the database, so that no key to it can be missing.
+    /// Tells whether no item was ever stored in the database, so that no key can be missing.
     private static func isUnused(_ queue: DatabaseQueue) throws -> Bool {
         try queue.read { database in
             guard try database.tableExists("item"), try database.tableExists("sequence") else {
@@ -107,7 +111,7 @@ struct KeychainStore: Sendable {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
-            // A log to go through, and no shared memory in which to do so.
+            // There is a log to replay, and no shared memory to do it in.
             throw KeychainError(
                 .readOnly,
                 "the keychain's last writer was cut off, and nothing can be written to go on from there",
@@ -123,7 +127,7 @@ struct KeychainStore: Sendable {
         let queue = try DatabaseQueue(
             path: isReadOnly ? files.readOnlyName : files.database, configuration: configuration)
         if isReadOnly { return queue }
-        // Not by GRDB's own WAL mode, which sets `synchronous` to NORMAL and writes at every start.
+        // GRDB's own WAL mode would set `synchronous` to NORMAL, and write at every start.
         let mode = try queue.writeWithoutTransaction { database in
             try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
         }
@@ -144,7 +148,7 @@ struct KeychainStore: Sendable {
 }
 
 extension KeychainStore {
-    /// Deletes, of all apps, the items that are kept only while there is a passcode.
+    /// Deletes the items of all apps that are kept only while there is a passcode.
     static func removeItemsThatNeedPasscode(of device: Device) throws(KeychainError) {
         let store: KeychainStore
         do {
@@ -160,7 +164,7 @@ extension KeychainStore {
         }
     }
 
-    /// Reads within one transaction.
+    /// Runs `body` in a read transaction, so that everything it reads is of one moment.
     func read<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
         do {
             return try queue.read(body)
@@ -169,7 +173,7 @@ extension KeychainStore {
         }
     }
 
-    /// Reads by a single statement, which is consistent without a transaction around it.
+    /// Runs `body` without a transaction; for a single statement, which is consistent by itself.
     func readOnce<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
         do {
             return try queue.unsafeRead(body)
@@ -178,8 +182,8 @@ extension KeychainStore {
         }
     }
 
-    /// Changes within one transaction that holds the database from its start, so that what was read in it
-    /// still holds when it writes; acknowledged once it is on disk.
+    /// Runs `body` in a transaction that holds the write lock from the start, so that what it read still holds when it
+    /// writes. Returns when the changes are on disk.
     func write<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
         do {
             var value: Value?
@@ -194,7 +198,8 @@ extension KeychainStore {
         }
     }
 
-    /// An error of the database in words; SQLite tells a disk without room from a failing one only when it writes.
+    /// Translates an error of the database. SQLite tells a full disk from a failing one only when it writes; for a
+    /// read the file system is asked.
     func explained(_ error: any Error) -> KeychainError {
         let explained = KeychainError(error)
         let files = KeychainFiles(folder: PrivateFolder.parent(of: queue.path))

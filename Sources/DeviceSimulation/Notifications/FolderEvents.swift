@@ -1,12 +1,15 @@
 internal import PrivateFiles
 internal import Glibc
 
-/// The kernel's word of what is written in a folder (inotify(7)).
+/// The kernel's events about files of one folder (inotify(7)).
 struct FolderEvents: ~Copyable {
-    /// What a look at the events shows.
-    enum Look {
+    /// The result of reading the events: whether one was about the file that is watched.
+    enum News {
+        /// No event was about the file.
         case nothing
+        /// At least one event was about the file, or events were lost.
         case happened
+        /// The folder has gone, and no more events come.
         case ended
     }
 
@@ -14,7 +17,8 @@ struct FolderEvents: ~Copyable {
 
     /// Watches the folder at `path`.
     ///
-    /// - Parameter events: which of the kernel's, such as `IN_CLOSE_WRITE`.
+    /// - Parameter events: the kinds of events, such as `IN_CLOSE_WRITE`.
+    /// - Throws: `FileError.Code.inputOutput` where the folder is missing or the user has no inotify instance left.
     init(_ path: String, events: UInt32) throws(FileError) {
         descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw .inputOutput("cannot observe", path, errno: errno) }
@@ -27,35 +31,36 @@ struct FolderEvents: ~Copyable {
         close(descriptor)
     }
 
-    /// Gives the descriptor away; the taker closes it.
+    /// Gives the descriptor to the caller, who must close it.
     consuming func take() -> CInt {
         let descriptor = descriptor
         discard self
         return descriptor
     }
 
-    /// Reads all events there are, and says whether one of them is about the file `name`.
-    func drain(name: String) -> Look { Self.drain(descriptor, name: name) }
+    /// Reads all pending events, and tells whether one of them is about the file `name`.
+    func drain(name: String) -> News { Self.drain(descriptor, name: name) }
 
-    /// The same for a descriptor that was given away.
-    static func drain(_ descriptor: CInt, name: String) -> Look {
-        var look = Look.nothing
+    /// Reads all pending events of a descriptor that ``take()`` gave, and tells whether one of them is about the file
+    /// `name`.
+    static func drain(_ descriptor: CInt, name: String) -> News {
+        var news = News.nothing
         while true {
             let bytes = read(descriptor)
-            guard let bytes else { return look }
+            guard let bytes else { return news }
             guard !bytes.isEmpty else { return .ended }
             var rest = bytes[...]
             while let event = Event(&rest) {
                 if event.mask & UInt32(IN_IGNORED) != 0 { return .ended }
-                // What overflowed may have been ours.
+                // After an overflow the lost events may have been about the file.
                 if event.mask & UInt32(IN_Q_OVERFLOW) != 0 || event.name.elementsEqual(name.utf8) {
-                    look = .happened
+                    news = .happened
                 }
             }
         }
     }
 
-    /// What can be read now: nil where there is nothing, empty where there never will be.
+    /// Reads what is pending: nil where there is nothing now, empty where nothing can come any more.
     private static func read(_ descriptor: CInt) -> [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {
@@ -67,13 +72,13 @@ struct FolderEvents: ~Copyable {
         }
     }
 
-    /// One event, taken from the front of what was read.
+    /// One event, removed from the front of the bytes that were read.
     private struct Event {
         let mask: UInt32
         let name: ArraySlice<UInt8>
 
         init?(_ bytes: inout ArraySlice<UInt8>) {
-            // struct inotify_event: watch, mask, cookie, size of the name with the zeroes behind it; name.
+            // struct inotify_event: wd, mask, cookie, len (the name's size with padding), name.
             let header = 16
             guard bytes.count >= header else { return nil }
             func word(_ index: Int) -> UInt32 {

@@ -1,40 +1,40 @@
 package import PrivateFiles
-// A source may be cancelled from any thread (dispatch_source_cancel(3)), which its type does not say.
+// Dispatch sources may be cancelled from any thread (dispatch_source_cancel(3)), which the type does not declare.
 @unsafe @preconcurrency private import Dispatch
 private import Glibc
 
-/// Words that pass between the apps of a device: a name and nothing else, from anybody who posts it to all
-/// who observe it at that moment, in this process and others, as Darwin's notification centre does.
+/// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`): a name and
+/// nothing else reaches all who observe the name at that moment, in every process.
 ///
-/// Notifications of one name that arrive before an observer looks are one. Nothing says who posted; whoever
-/// cares looks at what the name is about.
+/// Several notifications of one name that arrive before an observer looks count as one. A notification does not tell who
+/// posted it; an observer looks at the thing that the name is about.
 package struct Notifications: Sendable {
     private let folder: String
 
-    /// The notifications of `device`.
+    /// Opens the notifications of `device`.
     ///
-    /// - Throws: `DeviceError` when their folder cannot be made.
+    /// - Throws: `FileError` when the folder cannot be made.
     package init(device: Device) throws(FileError) {
         folder = try device.notificationFolder()
     }
 
-    /// Tells all who observe `name`, and waits for none of them.
+    /// Posts the notification `name` to all who observe it, and waits for none of them.
     ///
-    /// - Throws: `DeviceError` when the name cannot be that of a file, or its file cannot be made.
+    /// - Throws: `FileError.Code.cannotCreate` when no file can have the name, or the file cannot be made.
     package func post(_ name: NotificationName) throws(FileError) {
         let path = try path(name)
-        // That a file was open for writing and was closed is all that observers are told by the kernel.
+        // The kernel tells observers that a file that was open for writing was closed (IN_CLOSE_WRITE).
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         close(descriptor)
     }
 
-    /// Observes `name` from now on: what is posted after this returns is not missed, whether or not somebody
-    /// is waiting for it yet.
+    /// Observes `name` from now on. A notification that is posted after this returns is not missed, whether or not a
+    /// task waits for it yet.
     ///
-    /// - Throws: `DeviceError` when the name cannot be that of a file, or the system has no observer left to
-    ///   give.
+    /// - Throws: `FileError`: `.cannotCreate` when no file can have the name; `.inputOutput` when the user has no
+    ///   inotify instance left.
     package func observe(_ name: NotificationName) throws(FileError) -> Observations {
         _ = try path(name)
         return Observations(
@@ -49,15 +49,15 @@ package struct Notifications: Sendable {
     }
 }
 
-/// The notifications of one name, as they come; for one task at a time.
+/// The sequence of notifications of one name, for one task at a time.
 ///
-/// Ends when the task that waits is cancelled, or when the device's folder goes. Observing stops when this
-/// value and its iterators go.
+/// It ends when the waiting task is cancelled or the device's folder goes. Observing stops when this value and its
+/// iterators are released.
 package struct Observations: AsyncSequence, Sendable {
     private let stream: AsyncStream<Void>
 
     fileprivate init(events: consuming FolderEvents, name: String) {
-        // One that waits stands for all that came before anybody looked.
+        // One buffered element stands for all notifications that nobody has looked at yet.
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let descriptor = events.take()
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
@@ -74,6 +74,6 @@ package struct Observations: AsyncSequence, Sendable {
         self.stream = stream
     }
 
-    /// Gives the notifications to the task that iterates.
+    /// Makes the iterator for the task that waits for notifications.
     package func makeAsyncIterator() -> AsyncStream<Void>.Iterator { stream.makeAsyncIterator() }
 }

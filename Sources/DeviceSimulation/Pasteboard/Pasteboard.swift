@@ -1,37 +1,38 @@
 package import SecretMemory
 package import Foundation
 
-/// The device's pasteboard: one item, for all apps, on this device only.
+/// The device's general pasteboard: one item, for all apps, on this device only (`UIPasteboard.general` with the option
+/// `localOnly`).
 ///
-/// What an app puts there replaces what was there, is sealed on disk, and is gone when its time is over.
-/// Anybody may see that there is something and whose it is; what it is takes the user's consent, and each
-/// attempt to read is recorded. A value that may be used from several threads and processes at once; calls
-/// block until the disk has what was written.
+/// A new item replaces the earlier one, is encrypted on disk, and expires. Every app may see that there is an item and who
+/// put it there; reading it takes the user's consent, and each attempt is recorded. Several threads and processes may
+/// use the pasteboard at once; calls return when the disk has what was written.
 package struct Pasteboard: Sendable {
-    /// For how long an item stays unless its owner says otherwise, in seconds.
+    /// The lifetime of an item in seconds, unless the owner names another.
     package static let standardLifetime: TimeInterval = 60
 
-    /// The most bytes that an item has.
+    /// The greatest size of an item, in bytes.
     package static let largestItem = 1 << 20
 
     private let store: PasteboardStore
 
     /// Opens the pasteboard of `device`, and makes it on first use.
     ///
-    /// - Throws: `PasteboardError` when its files cannot be made or are not safe to use.
+    /// - Throws: `PasteboardError.Code.inputOutput` when the files cannot be made or are not ours alone, with a
+    ///   `FileError` as its cause; `.damaged` when the key has a wrong size.
     package init(device: Device) throws(PasteboardError) {
         store = try PasteboardStore(device: device)
     }
 
-    /// Puts `secret` on the pasteboard, in place of what is there.
+    /// Puts `secret` on the pasteboard, in place of the earlier item.
     ///
     /// - Parameters:
-    ///   - owner: who puts it there.
-    ///   - now: the time it is.
-    ///   - lifetime: after how many seconds it is gone.
-    /// - Throws: `PasteboardError`: `.notPermitted` when the system keeps `owner` from the pasteboard,
-    ///   `.tooLarge` past `largestItem`; what was there stays then.
-    /// - Returns: the change count, by which a reader knows this item from a later one.
+    ///   - owner: the app that puts it there.
+    ///   - now: the current time.
+    ///   - lifetime: the time after which the item is gone, in seconds.
+    /// - Throws: `PasteboardError`: `.notPermitted` when the system keeps `owner` from the pasteboard; `.tooLarge` for
+    ///   more than ``largestItem`` bytes; `.inputOutput`. The earlier item stays then.
+    /// - Returns: the change count, by which a reader tells this item from a later one.
     @discardableResult
     package func write(
         _ secret: SecretBytes, owner: App, now: Date, lifetime: TimeInterval = standardLifetime
@@ -49,20 +50,19 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// What is on the pasteboard, once the user agrees; nil when there is nothing.
+    /// Reads the item on the pasteboard after the user's consent; nil when there is none.
     ///
-    /// Who put it there reads it without being asked. The attempt is recorded whatever comes of it, before
-    /// anything is handed out.
+    /// The item's owner reads without consent. Every attempt is recorded with its outcome, before anything is handed
+    /// out.
     ///
     /// - Parameters:
-    ///   - reader: who reads.
-    ///   - now: the time it is; looked up again when the user has answered, who may take longer than the
-    ///     item lasts.
-    ///   - changeCount: the item that is meant, as `write` counted it; nil for whatever is there.
-    ///   - consent: asks the user. Not called when there is nothing to read, and without any lock held.
-    /// - Throws: `PasteboardError`: `.denied`, `.expired`, `.overwritten` when there is another item than the
-    ///   one that was meant, or than the one that the user agreed to, `.notPermitted`, `.consentFailed` with
-    ///   what `consent` threw as its cause, `.damaged`.
+    ///   - reader: the app that reads.
+    ///   - now: gives the current time; called again after the user's answer, which may take longer than the item lasts.
+    ///   - changeCount: the change count of the item that is meant; nil for any item.
+    ///   - consent: asks the user. Called without any lock held, and not when there is nothing to read.
+    /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` when the item is not the one that was meant,
+    ///   or not the one that the user agreed to; `.notPermitted`; `.consentFailed` with the error of `consent` as its
+    ///   cause; `.damaged`; `.inputOutput`.
     package func read(
         by reader: App, now: @autoclosure () -> Date, expecting changeCount: Int? = nil,
         consent: (PasteboardRequest) throws -> Bool
@@ -93,23 +93,23 @@ package struct Pasteboard: Sendable {
         return try attempt.content(of: item, at: now())
     }
 
-    /// What anybody may see without consent: whose item it is, and until when, but not what it is.
+    /// Gives what every app may see without consent: the item's owner and expiry, but not its content.
     ///
-    /// - Throws: `PasteboardError` when the files cannot be read or written.
+    /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
     package func status(now: Date) throws(PasteboardError) -> PasteboardStatus {
         try store.exclusively { () throws(PasteboardError) in PasteboardStatus(try store.state(at: now)) }
     }
 
-    /// How often the pasteboard was written or cleared. Grows by one each time, in any process.
+    /// Gives the number of times that any process wrote or cleared the pasteboard.
     ///
-    /// - Throws: `PasteboardError` when the files cannot be read.
+    /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
     package func changeCount() throws(PasteboardError) -> Int {
         try store.exclusively { () throws(PasteboardError) in try store.state().changeCount }
     }
 
-    /// Removes what is there, damaged or not. The record of attempts stays, unless it was altered.
+    /// Removes the item, damaged or not. The record of attempts stays, unless it was altered.
     ///
-    /// - Throws: `PasteboardError` when the files cannot be written.
+    /// - Throws: `PasteboardError.Code.inputOutput`.
     package func clear() throws(PasteboardError) {
         try store.exclusively { () throws(PasteboardError) in
             let count = try store.lastChangeCount() + 1
@@ -118,9 +118,9 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// Every attempt to read, oldest first; of very many the latest `PasteboardAccess.kept`.
+    /// Gives the recorded attempts to read, oldest first: the latest ``PasteboardAccess/kept`` at most.
     ///
-    /// - Throws: `PasteboardError` when the record cannot be read.
+    /// - Throws: `PasteboardError`: `.damaged` when the record was altered, or `.inputOutput`.
     package func accesses() throws(PasteboardError) -> [PasteboardAccess] {
         try store.exclusively { () throws(PasteboardError) in try store.accesses() }
     }
@@ -135,18 +135,18 @@ package struct Pasteboard: Sendable {
 }
 
 extension Pasteboard {
-    /// An item as one attempt to read found it.
+    /// The item that an attempt to read found.
     private struct Found {
         let changeCount: Int
         let owner: String
     }
 
-    /// One attempt to read: looks, and records what came of it.
+    /// One attempt to read, which records its outcome.
     private struct Attempt {
         let store: PasteboardStore
         let reader: App
 
-        /// What is there, before anybody is asked; nil, recorded, when there is nothing.
+        /// Finds the item before the user is asked; records the attempt and gives nil when there is none.
         func item(expecting expected: Int?, at now: Date) throws(PasteboardError) -> Found? {
             try store.exclusively { () throws(PasteboardError) in
                 let state = try store.state(at: now)
@@ -159,7 +159,7 @@ extension Pasteboard {
             }
         }
 
-        /// The content of the item that was found, if it is still there, recorded.
+        /// Records the attempt and gives the content, if the item that was found is still there.
         func content(of item: Found, at now: Date) throws(PasteboardError) -> SecretBytes {
             try store.exclusively { () throws(PasteboardError) in
                 let state = try store.state(at: now)
@@ -188,7 +188,7 @@ extension Pasteboard {
             }
         }
 
-        /// Who owns what is there; nil when there is nothing.
+        /// Gives the item's owner; nil when there is no item.
         private func owner(_ state: PasteboardState, at now: Date) throws(PasteboardError) -> String? {
             switch state.content {
             case .item(let item): return item.owner

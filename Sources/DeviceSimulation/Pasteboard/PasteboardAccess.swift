@@ -1,27 +1,27 @@
 package import Foundation
 
-/// What the user is asked: whether one app may read what another copied.
+/// The question to the user, whether one app may read what another copied.
 package struct PasteboardRequest: Sendable, Hashable {
-    /// The bundle identifier of who put the item there.
+    /// The bundle identifier of the app that put the item there.
     package let owner: String
-    /// The bundle identifier of who wants to read it.
+    /// The bundle identifier of the app that wants to read the item.
     package let reader: String
-    /// Which item it is.
+    /// The item's change count, which identifies it.
     package let changeCount: Int
 }
 
-/// What anybody may know about the pasteboard without the user's consent.
+/// The facts about the pasteboard that every app may see without the user's consent.
 package struct PasteboardStatus: Sendable, Hashable {
-    /// How often the pasteboard was written or cleared.
+    /// The number of times that the pasteboard was written or cleared.
     package let changeCount: Int
-    /// The bundle identifier of who put the item there; nil when there is none.
+    /// The bundle identifier of the app that put the item there; nil when there is no item.
     package let owner: String?
-    /// When the item goes; nil when there is none.
+    /// The time at which the item expires; nil when there is no item.
     package let expires: Date?
-    /// Whether the last item is gone because its time was over.
+    /// Whether the last item is gone because it expired.
     package let hasExpired: Bool
 
-    /// Whether there is an item.
+    /// Whether there is no item.
     package var isEmpty: Bool { owner == nil }
 
     init(_ state: PasteboardState) {
@@ -34,22 +34,22 @@ package struct PasteboardStatus: Sendable, Hashable {
     }
 }
 
-/// One attempt to read the pasteboard, and what came of it.
+/// The record of one attempt to read the pasteboard.
 package struct PasteboardAccess: Sendable, Hashable, Codable {
-    /// How many attempts are remembered; the oldest are forgotten first.
+    /// The number of attempts that are kept; older ones are dropped.
     package static let kept = 1_000
 
-    /// What came of an attempt.
+    /// The outcomes of an attempt.
     package enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         /// The item was read.
         case allowed
         /// The user refused, or could not be asked.
         case denied
-        /// There was nothing.
+        /// There was no item.
         case empty
-        /// The item's time was over.
+        /// The item had expired.
         case expired
-        /// There was another item than the one that was meant.
+        /// Another item had taken the place of the one that was meant.
         case overwritten
         /// The system keeps the reader from the pasteboard.
         case notPermitted
@@ -57,14 +57,14 @@ package struct PasteboardAccess: Sendable, Hashable, Codable {
         case damaged
     }
 
-    /// When it was.
+    /// The time of the attempt.
     package let date: Date
-    /// The bundle identifier of who tried to read.
+    /// The bundle identifier of the app that tried to read.
     package let reader: String
-    /// The bundle identifier of whose item was there, where there was one.
+    /// The bundle identifier of the item's owner; nil when there was no item.
     package let owner: String?
-    /// Which item was there.
+    /// The change count at the time of the attempt.
     package let changeCount: Int
-    /// What came of it.
+    /// The outcome of the attempt.
     package let outcome: Outcome
 }

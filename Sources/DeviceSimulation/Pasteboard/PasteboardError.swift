@@ -1,20 +1,21 @@
 internal import PrivateFiles
 internal import Diagnostics
-/// Why the pasteboard was not read or written.
+
+/// Why the pasteboard could not be read or written.
 package struct PasteboardError: Failure {
-    /// What went wrong.
+    /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The user did not agree.
         case denied
         /// The user could not be asked.
         case consentFailed
-        /// The item's time is over, and no other took its place.
+        /// The item has expired, and no other took its place.
         case expired
-        /// There is another item than the one that was meant; the change count as it is now.
+        /// Another item took the place of the one that was meant; the current change count.
         case overwritten(Int)
-        /// The system keeps extensions of this kind from the pasteboard.
+        /// The system keeps programs of this kind from the pasteboard.
         case notPermitted(App.Kind)
-        /// The item has more bytes than the pasteboard takes.
+        /// The item is larger than ``Pasteboard/largestItem``.
         case tooLarge
         /// The item or its files were altered, and do not open.
         case damaged
@@ -22,11 +23,11 @@ package struct PasteboardError: Failure {
         case inputOutput
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The same in words for a human, without a full stop and without any item's contents.
+    /// One sentence about what happened, in lower case, without a full stop and without any item's contents.
     package let reason: String
-    /// What caused it, where something else did.
+    /// The error underneath, such as a `FileError`; nil where the pasteboard itself refused.
     package let cause: (any Error)?
 
     init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {
@@ -35,7 +36,7 @@ package struct PasteboardError: Failure {
         self.cause = cause
     }
 
-    /// What `error`, from below, means for a pasteboard.
+    /// Translates an error of a file, a key or a decoder.
     init(_ error: any Error) {
         switch error {
         case let error as PasteboardError: self = error

@@ -3,22 +3,22 @@ internal import SecretMemory
 internal import Foundation
 internal import OpenSSL
 
-/// What the pasteboard's file says beside the sealed content.
+/// The part of the pasteboard's file that is not encrypted, and is authenticated together with the content.
 struct PasteboardState: Codable {
     /// An item without its content.
     struct Item: Codable {
-        /// The bundle identifier of who put it there.
+        /// The bundle identifier of the app that put the item there.
         var owner: String
         var written: Date
         var expires: Date
     }
 
-    /// What there is.
+    /// The content: nothing, an item, or an expired item.
     enum Content: Codable {
-        /// Nothing was ever there, or it was cleared.
+        /// The pasteboard was never written, or was cleared.
         case nothing
         case item(Item)
-        /// An item that was removed because its time was over.
+        /// An item that was removed because it expired.
         case expired(Item)
     }
 
@@ -26,13 +26,12 @@ struct PasteboardState: Codable {
     var content = Content.nothing
 }
 
-/// The pasteboard's files: the item, who read it, the key that seals it, and a lock that keeps processes
-/// apart.
+/// The pasteboard's files: the item, the record of attempts to read, the key, and the lock that keeps processes apart.
 struct PasteboardStore: Sendable {
     private let folder: String
     private let key: SealingKey
 
-    /// The item's file: the state, as the bytes that the content was sealed with, and the sealed content.
+    /// The item's file: the encoded state, which is associated data of the content, and the encrypted content.
     private struct File: Codable {
         var state: Data
         var sealed: Data?
@@ -47,7 +46,7 @@ struct PasteboardStore: Sendable {
             let path = folder + "/master.key"
             key = try FileLock.withLock(at: folder + "/lock") {
                 if let kept = try MasterKey.read(path) { return try SealingKey(kept) }
-                // An item that an older key sealed does not open any more, which reading it tells.
+                // An item that was encrypted with a lost key is found damaged when it is read.
                 let new = MasterKey.random()
                 try AtomicFile.write(new, to: path)
                 return try SealingKey(new)
@@ -57,7 +56,7 @@ struct PasteboardStore: Sendable {
         }
     }
 
-    /// Runs `body` while no other process or thread is at the pasteboard.
+    /// Runs `body` while no other process or thread uses the pasteboard.
     func exclusively<Value>(
         _ body: () throws(PasteboardError) -> Value
     ) throws(PasteboardError) -> Value {
@@ -71,7 +70,7 @@ struct PasteboardStore: Sendable {
         return try body()
     }
 
-    /// What the pasteboard holds at `now`; an item whose time is over is removed first.
+    /// Gives the state at the time `now`, after removing an expired item.
     func state(at now: Date) throws(PasteboardError) -> PasteboardState {
         var state = try state()
         guard case .item(let item) = state.content, item.expires <= now else { return state }
@@ -80,8 +79,7 @@ struct PasteboardStore: Sendable {
         return state
     }
 
-    /// How often the pasteboard was changed. A file that cannot be understood counts as a new one: whoever
-    /// writes makes a whole one.
+    /// Gives the number of changes; 0 for a damaged file, so that the next write replaces it by a sound one.
     func lastChangeCount() throws(PasteboardError) -> Int {
         do throws(PasteboardError) {
             return try state().changeCount
@@ -91,20 +89,19 @@ struct PasteboardStore: Sendable {
         }
     }
 
-    /// What the pasteboard's file says, expired or not.
+    /// Reads the state from the file, without regard to the time.
     func state() throws(PasteboardError) -> PasteboardState {
         guard let file = try file() else { return PasteboardState() }
         return try Self.decode(PasteboardState.self, file.state)
     }
 
-    /// The content of the item that `state` tells of; nil when it does not open.
+    /// Decrypts the content of the item in `state`; nil when it was altered.
     func content(of state: PasteboardState) throws(PasteboardError) -> SecretBytes? {
         guard let file = try file(), let sealed = file.sealed else { return nil }
         return key.open([UInt8](sealed), associatedData: [UInt8](file.state))
     }
 
-    /// Puts `state` in the place of what is there, with `secret` sealed and bound to it, and wipes what was
-    /// there.
+    /// Writes `state` with the encrypted `secret` in place of the earlier item, and wipes the earlier file.
     func replace(_ state: PasteboardState, secret: SecretBytes? = nil) throws(PasteboardError) {
         do {
             let encoder = PropertyListEncoder()
@@ -114,14 +111,14 @@ struct PasteboardStore: Sendable {
             let file = try encoder.encode(File(state: bytes, sealed: sealed.map { Data($0) }))
             let old = try PrivateFile.open(itemPath, isWritable: true)
             try AtomicFile.write([UInt8](file), to: itemPath)
-            // Nobody else reads it: its name is gone, and the lock is ours.
+            // The earlier file has no name any more and the lock is ours, so nobody else reads it.
             try old?.wipe()
         } catch {
             throw PasteboardError(error)
         }
     }
 
-    /// Every recorded attempt to read, oldest first.
+    /// Reads the recorded attempts, oldest first.
     func accesses() throws(PasteboardError) -> [PasteboardAccess] {
         guard let bytes = try bytes(of: accessPath, atMost: 1 << 22) else { return [] }
         return try Self.decode([PasteboardAccess].self, Data(bytes))
@@ -129,12 +126,12 @@ struct PasteboardStore: Sendable {
 
     /// Records an attempt to read.
     ///
-    /// - Throws: `PasteboardError`: `.damaged` when the record was altered; nothing is read unrecorded.
+    /// - Throws: `PasteboardError.Code.damaged` when the record was altered: without a record nothing is read.
     func append(_ access: PasteboardAccess) throws(PasteboardError) {
         try record(try accesses().suffix(PasteboardAccess.kept - 1) + [access])
     }
 
-    /// Starts the record of attempts anew when it was altered.
+    /// Replaces a record of attempts that was altered by an empty one.
     func mendAccesses() throws(PasteboardError) {
         do throws(PasteboardError) {
             _ = try accesses()

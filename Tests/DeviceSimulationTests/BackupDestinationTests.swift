@@ -6,8 +6,8 @@ import Testing
 
 @testable import DeviceSimulation
 
-@Suite("Where a backup and its key may be written")
-struct BackupPlaceTests {
+@Suite("Destinations of a backup and its key")
+struct BackupDestinationTests {
     private let scratch: ScratchFolder
     private let device: Device
 
@@ -30,7 +30,7 @@ struct BackupPlaceTests {
         return files
     }
 
-    @Test("Not both in one file, by whatever names", arguments: [true, false])
+    @Test("A backup and its key are refused one file, under any of its names", arguments: [true, false])
     func oneFile(isThere: Bool) throws {
         let path = scratch.path("backup")
         try FileManager.default.createSymbolicLink(
@@ -54,7 +54,7 @@ struct BackupPlaceTests {
         #expect(try device.restoreKeychain(fromBackup: path, replacing: true).restored == 1)
     }
 
-    @Test("Neither in the device's folder, by whatever way")
+    @Test("A backup or its key is refused a file in the device's folder, whichever path leads there")
     func insideDevice() throws {
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("way"), withDestinationPath: device.folder + "/keychain")
@@ -82,7 +82,7 @@ struct BackupPlaceTests {
         #expect(try device.backUpKeychain(to: device.folder + "-2/backup").items == 1)
     }
 
-    @Test("Not in place of a pipe or a folder, which no backup or key is read from either")
+    @Test("A backup or its key neither replaces a FIFO or a folder, nor is read from one")
     func noFile() throws {
         let pipe = scratch.path("pipe")
         let unsuitable = FileError(.unsuitablePath, path: "", "")
@@ -101,7 +101,7 @@ struct BackupPlaceTests {
         #expect(try scratch.names(scratch.path) == ["device", "pipe"])
     }
 
-    @Test("Nothing is written where the key, or the backup, cannot be")
+    @Test("Neither backup nor key is written where one of them cannot be")
     func neither() throws {
         let (path, key) = (scratch.path("backup"), scratch.path("key"))
         _ = try device.backUpKeychain(to: path, keyPath: key)
