@@ -138,13 +138,13 @@ struct KeychainTests {
     @Test("A source that gives no identity fails alone, and the others are added in their places")
     func addingEach() throws {
         struct Unreadable: Error {}
-        let results = try provider.add(["A", "", "?", "A", "B"]) { label in
-            guard label != "?" else { throw Unreadable() }
-            return .sample(label)
-        }
-        #expect(results.map { try? $0.get() } == [.added, nil, nil, .duplicate, .added])
-        #expect(throws: KeychainError(.param, "")) { try results[1].get() }
-        #expect(throws: Unreadable.self) { try results[2].get() }
+        let results = try provider.add(
+            ["A", "", "?", "A", "B"].map { label in
+                label == "?" ? .failure(Unreadable()) : .success(.sample(label))
+            })
+        #expect(results.map { try? $0.isNew() } == [true, nil, nil, false, true])
+        #expect(throws: KeychainError(.param, "")) { try results[1].isNew() }
+        #expect(throws: Unreadable.self) { try results[2].isNew() }
         #expect(try provider.identities().map(\.label) == ["A", "B"])
     }
 

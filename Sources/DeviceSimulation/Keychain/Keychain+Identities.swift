@@ -57,26 +57,21 @@ extension Keychain {
         }
     }
 
-    /// Adds an identity for each of `sources` in one transaction, and gives the outcome of each in their order.
+    /// Adds identities that others make, in one transaction.
     ///
-    /// Trouble with one source (a key that cannot be encoded, an impossible attribute) is that source's result, and the
-    /// others are added all the same.
+    /// An error that stands in place of an identity passes through, and so does one that concerns a single identity,
+    /// such as an attribute that no item can have: the other identities are added all the same.
     ///
-    /// - Parameter identity: makes the identity to be stored from a source; an error of it is that source's result.
-    /// - Throws: `KeychainError` when the database fails, and then nothing is added.
-    package func add<Source>(
-        _ sources: [Source], as identity: (Source) throws -> NewIdentity
-    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
-        let made = sources.map { source in Result { try identity(source) } }
-        var stored = try add(made.compactMap { try? $0.get() })[...]
-        return made.map { identity in
-            identity.flatMap { _ in
-                switch stored.popFirst() {
-                case .success: .success(.added)
-                case .failure(let error) where error.code == .duplicateItem: .success(.duplicate)
-                case .failure(let error): .failure(error)
-                case nil: .failure(KeychainError(.internalError, "adding an identity gave no result"))
-                }
+    /// - Returns: an outcome for each element, in the order of `identities`.
+    /// - Throws: `KeychainError` when nothing could be added.
+    package func add(_ identities: [Result<NewIdentity, any Error>]) throws(KeychainError) -> [AddOutcome] {
+        var stored = try add(identities.compactMap { try? $0.get() }).makeIterator()
+        return identities.map { identity in
+            switch identity {
+            case .success:
+                stored.next().map(AddOutcome.init)
+                    ?? .failed(KeychainError(.internalError, "adding an identity gave no result"))
+            case .failure(let error): .failed(error)
             }
         }
     }

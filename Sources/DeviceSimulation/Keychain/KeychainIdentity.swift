@@ -34,12 +34,34 @@ package struct NewIdentity: Sendable {
     }
 }
 
-/// The outcome of adding an identity.
-package enum AddedIdentity: Sendable, Hashable {
-    /// The identity was added.
+/// The outcome of adding one identity to a keychain.
+package enum AddOutcome: Sendable {
+    /// The identity is in the keychain now.
     case added
-    /// The group has an identity of that label, which stays as it is.
+    /// The keychain held the identity already, and keeps it as it was (docs/rules.md R7.2).
     case duplicate
+    /// The identity could not be made or added.
+    case failed(any Error)
+
+    /// Reads the result of adding an identity.
+    init(_ result: Result<IdentityAttributes, KeychainError>) {
+        self =
+            switch result {
+            case .success: .added
+            case .failure(let error): error.code == .duplicateItem ? .duplicate : .failed(error)
+            }
+    }
+
+    /// Whether the identity is new in the keychain.
+    ///
+    /// - Throws: the error of a failure.
+    package func isNew() throws -> Bool {
+        switch self {
+        case .added: return true
+        case .duplicate: return false
+        case .failed(let error): throw error
+        }
+    }
 }
 
 /// The attributes of a stored identity, without certificate and key, as a list shows them.

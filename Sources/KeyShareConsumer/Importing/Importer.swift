@@ -130,10 +130,10 @@ package struct Importer: Sendable {
             let summary = results[place].identity
             let outcome: ImportResult.Outcome =
                 switch (stored, summary) {
-                case (.success(.added), let summary?): .imported(summary)
-                case (.success(.duplicate), let summary?): .duplicate(summary)
-                case (.failure(let error), _): .failed(error)
-                case (.success, nil): results[place].outcome
+                case (.added, let summary?): .imported(summary)
+                case (.duplicate, let summary?): .duplicate(summary)
+                case (.failed(let error), _): .failed(error)
+                case (.added, nil), (.duplicate, nil): results[place].outcome
                 }
             results[place] = ImportResult(item: name, entry: results[place].entry, outcome: outcome)
         }

@@ -28,7 +28,7 @@ package struct ConsumerStore: Sendable {
     /// - Throws: `KeychainError` where nothing could be added, `CancellationError`.
     package func add(
         _ identities: [PKCS12Identity]
-    ) async throws -> [Result<AddedIdentity, any Error>] {
+    ) async throws -> [AddOutcome] {
         // Writing a key takes about as long as storing it, and stores alone have to wait for each other.
         let new = try await identities.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
@@ -41,7 +41,7 @@ package struct ConsumerStore: Sendable {
                     notBefore: identity.certificate.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
             }
         }
-        return try keychain.add(new) { try $0.get() }
+        return try keychain.add(new)
     }
 
     /// Every identity, in the order of lists.

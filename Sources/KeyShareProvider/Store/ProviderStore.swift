@@ -76,7 +76,7 @@ package struct ProviderStore: Sendable {
     /// - Throws: `KeychainError` where none could be added.
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
-    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+    ) throws(KeychainError) -> [AddOutcome] {
         try add(identities) { try prepare($0.certificate, $0.privateKey) }
     }
 
@@ -107,16 +107,16 @@ package struct ProviderStore: Sendable {
     /// - Throws: `KeychainError` where none could be added.
     package func add(
         _ identities: [PreparedIdentity]
-    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
+    ) throws(KeychainError) -> [AddOutcome] {
         try add(identities) { $0 }
     }
 
     private func add<Source>(
         _ sources: [Source], as prepared: (Source) throws -> PreparedIdentity
-    ) throws(KeychainError) -> [Result<AddedIdentity, any Error>] {
-        let results = try keychain.add(sources) { try prepared($0).identity }
-        if results.contains(where: { (try? $0.get()) == .added }) { tellOfChange() }
-        return results
+    ) throws(KeychainError) -> [AddOutcome] {
+        let outcomes = try keychain.add(sources.map { source in Result { try prepared(source).identity } })
+        if outcomes.contains(where: { (try? $0.isNew()) == true }) { tellOfChange() }
+        return outcomes
     }
 
     /// The service password in the keychain.

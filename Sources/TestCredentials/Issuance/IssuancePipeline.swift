@@ -162,7 +162,7 @@ extension ProviderStore {
     fileprivate func addInBackground(_ identities: [PreparedIdentity]) async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             DispatchQueue.global().async {
-                done.resume(with: Result { for result in try add(identities) { _ = try result.get() } })
+                done.resume(with: Result { for result in try add(identities) { _ = try result.isNew() } })
             }
         }
     }

@@ -69,9 +69,10 @@ package struct MadeTestVector: Sendable {
         var outcome = Provisioner.Outcome()
         let results = try store.add(identities.map { ($0.certificate, $0.privateKey) })
         for (identity, result) in zip(identities, results) {
-            switch try result.get() {
-            case .added: outcome.add(made: [IdentitySummary(identity.certificate)])
-            case .duplicate: outcome.skipped += 1
+            if try result.isNew() {
+                outcome.add(made: [IdentitySummary(identity.certificate)])
+            } else {
+                outcome.skipped += 1
             }
         }
         if !revoked.isEmpty { try store.register(revoked: revoked, at: context.date) }

@@ -51,11 +51,11 @@ struct Import: ParsableCommand {
                 for (identity, outcome) in zip(contents.identities, outcomes) {
                     let summary = IdentitySummary(identity.certificate)
                     switch outcome {
-                    case .success(.added):
+                    case .added:
                         rows.append(.init(item: file, entry: nil, status: .imported, identity: summary))
-                    case .success(.duplicate):
+                    case .duplicate:
                         rows.append(.init(item: file, entry: nil, status: .duplicate, identity: summary))
-                    case .failure(let error): fail(file, error)
+                    case .failed(let error): fail(file, error)
                     }
                 }
                 for obstacle in contents.obstacles { fail(file, obstacle) }
