@@ -22,7 +22,8 @@ public struct TypeRequest: Sendable, Hashable {
     ) throws(RequestError) {
         let problems = Self.problems(with: identifiers, mechanism: mechanism, registry: registry)
         if let first = problems.first { throw first }
-        self.init(accepting: identifiers, mechanism: mechanism)
+        self.mechanism = mechanism
+        self.identifiers = Self.distinct(identifiers, mechanism)
     }
 
     /// The errors of a request, one for each identifier that cannot be asked for (docs/rules.md R1.1, R1.3,
@@ -50,13 +51,69 @@ public struct TypeRequest: Sendable, Hashable {
     ) {
         let bad = Set(
             Self.problems(with: identifiers, mechanism: mechanism, registry: registry).map(\.name))
-        self.init(accepting: identifiers.filter { !bad.contains($0) }, mechanism: mechanism)
+        self.mechanism = mechanism
+        self.identifiers = Self.distinct(identifiers.filter { !bad.contains($0) }, mechanism)
     }
 
-    private init(accepting identifiers: [String], mechanism: Mechanism) {
-        self.mechanism = mechanism
+    /// The identifiers, each once; the plain type of the mechanism where there are none (docs/rules.md R1.4).
+    private static func distinct(_ identifiers: [String], _ mechanism: Mechanism) -> [String] {
         var seen: Set<String> = []
         let distinct = identifiers.filter { seen.insert($0).inserted }
-        self.identifiers = distinct.isEmpty ? [mechanism.plainType] : distinct
+        return distinct.isEmpty ? [mechanism.plainType] : distinct
+    }
+}
+
+extension TypeRequest {
+    /// Decides about an item of the 2025 mechanism as the document picker does, by conformance of the item's
+    /// type (docs/rules.md R2.7 to R2.9).
+    ///
+    /// - Parameter isEmpty: whether the folder or zip is known to hold nothing.
+    public func decide(
+        _ item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
+    ) -> ItemDecision {
+        let match = identifiers.first { registry.conforms(item.contentType, to: $0) }
+        let selector = Self.selector(of: item)
+        if isEmpty, let selector {
+            return ItemDecision(
+                item, match == nil ? .disabled : .enabled, .emptySelection,
+                "no identity of the provider belongs to \(selector.rawValue), so there is nothing in it",
+                missing: match == nil ? [item.contentType] : [])
+        }
+        if let match {
+            if item.kind == .folder, let companion = selector?.companionType, !asks(for: companion, registry)
+            {
+                return ItemDecision(
+                    item, .enabled, .folderContentsDisabled,
+                    "the folder can be opened, but what is in it has the type \(companion), which was not asked for",
+                    missing: [companion])
+            }
+            let detail =
+                match == item.contentType ? "was asked for" : "conforms to \(match), which was asked for"
+            return ItemDecision(item, .enabled, .requested, "its type \(item.contentType) \(detail)")
+        }
+        if item.kind == .pkcs12, let folderType = selector?.selectType(.keySharing2025),
+            asks(for: folderType, registry)
+        {
+            return ItemDecision(
+                item, .disabled, .companionMissing,
+                "its folder's type \(folderType) was asked for without the companion \(item.contentType)",
+                missing: [item.contentType])
+        }
+        let opening = item.kind == .folder ? "; the folder can be opened all the same" : ""
+        return ItemDecision(
+            item, .disabled, .notRequested,
+            "its type \(item.contentType) conforms to none of the types asked for\(opening)",
+            missing: [item.contentType])
+    }
+
+    private func asks(for type: String, _ registry: UniformTypeRegistry) -> Bool {
+        identifiers.contains { registry.conforms(type, to: $0) }
+    }
+
+    private static func selector(of item: Item) -> Selector? {
+        switch ItemIdentifier(item.identifier) {
+        case .member(let selector, _), .folder(let selector), .zip(let selector): selector
+        case .identity, nil: nil
+        }
     }
 }
