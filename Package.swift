@@ -152,7 +152,7 @@ let package = Package(
         .executableTarget(
             name: "keyshare-consumer",
             dependencies: [
-                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL",
                 "PKCS12Compatibility", "SecretMemory", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -49,15 +49,17 @@ func exporting(_ identity: PKCS12Identity, _ profile: PKCS12Profile) throws {
 
 /// Files a second of an archive, by the clock: the best of as many times as the seconds allow.
 func archiveRate(_ seconds: Double, _ bytes: [UInt8]) async throws -> Double {
-    let reader = FileReader(password: .text(password))
+    let reader = FileReader()
     let clock = ContinuousClock()
     let start = clock.now
     var best = 0.0
     repeat {
         let begun = clock.now
-        let files = try await reader.contents(of: bytes).files
+        let files = try await reader.entries(of: bytes, password: password)
         for file in files {
-            for identity in try file.result.get().identities where identity.label.utf8.count != 64 { exit(1) }
+            guard case .read(let contents) = file.contents,
+                contents.identities.allSatisfy({ $0.label.utf8.count == 64 })
+            else { exit(1) }
         }
         best = max(best, Double(files.count) / ((clock.now - begun) / .seconds(1)))
     } while clock.now - start < .seconds(seconds)

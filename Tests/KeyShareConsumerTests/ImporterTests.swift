@@ -11,7 +11,7 @@ import ZipBundles
 
 @testable import KeyShareConsumer
 
-@Suite("Importing")
+@Suite("Importer")
 struct ImporterTests {
     private let scratch: ScratchFolder
     private let store: ConsumerStore
@@ -21,7 +21,7 @@ struct ImporterTests {
         store = try ConsumerStore(try Device(folder: scratch.path("device")))
     }
 
-    private let reader = FileReader(password: .text(SecretBytes(utf8: "password")))
+    private let password = SecretBytes(utf8: "password")
 
     private func archive(_ entries: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
         try ZipBundle.create(entries, modified: Date(timeIntervalSince1970: 1_700_000_000))
@@ -34,7 +34,7 @@ struct ImporterTests {
         }
     }
 
-    @Test("picks the password service by its name, wherever it stands among others")
+    @Test("An import picks the password service by its name, wherever it stands among others")
     func serviceByName() async throws {
         let identity = try TestIdentity("a")
         for services in [
@@ -46,13 +46,15 @@ struct ImporterTests {
         }
     }
 
-    @Test("fails where no service has the right name, whatever else there is", arguments: [[], ["other"]])
+    @Test(
+        "An import fails where no service has the right name, whatever else there is",
+        arguments: [[], ["other"]])
     func noService(services: [String]) async throws {
         let results = try await importItem(StandInProvider(services: services))
         #expect(results.map { $0.error as? ImportError } == [ImportError(.noPasswordService, "")])
     }
 
-    @Test("gives the service's error and imports nothing when there is no password")
+    @Test("An import gives the error of the password service and imports nothing when there is no password")
     func noPassword() async throws {
         let provider = StandInProvider(secret: .failure(ProviderFailure(.serviceFailed, "no password")))
         let results = try await importItem(provider)
@@ -60,7 +62,7 @@ struct ImporterTests {
         #expect(try store.identities().isEmpty)
     }
 
-    @Test("begins again, once, where the password was rotated and the grant ended with it")
+    @Test("An import begins again, once, where the password was replaced and the grant ended with it")
     func rotation() async throws {
         let identity = try TestIdentity("a")
         var provider = StandInProvider(content: .success(try identity.file()))
@@ -72,7 +74,7 @@ struct ImporterTests {
         #expect(error?.code == .notAvailable)
     }
 
-    @Test("says whose a wrong password is")
+    @Test("An import blames a wrong password of the password service on the service")
     func wrongPassword() async throws {
         let provider = StandInProvider(
             content: .success(try TestIdentity("a").file()), secret: .success(SecretBytes(utf8: "other")))
@@ -80,7 +82,7 @@ struct ImporterTests {
         #expect(error?.code == .servicePassword)
     }
 
-    @Test("stops accessing the item, whether it succeeded or failed on the way")
+    @Test("An import stops accessing the item, whether it succeeded or failed on the way")
     func stopsAccessing() async throws {
         let file = try TestIdentity("a").file()
         let providers = [
@@ -99,26 +101,26 @@ struct ImporterTests {
         }
     }
 
-    @Test("imports every entry of a zip, those longer than any read buffer too")
+    @Test("An import takes every entry of a zip, those longer than any read buffer too")
     func largeEntries() async throws {
         let chain = try (0..<60).map { try TestIdentity("authority \($0)").certificate }
         let identities = try (0..<3).map { try TestIdentity("\($0)") }
         let files = try identities.map { try $0.file(chain: chain) }
         #expect(files.allSatisfy { $0.count > 16 << 10 })
         let bytes = try archive(files.enumerated().map { ("\($0.offset).p12", $0.element) })
-        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        let results = await Importer(store).importFile(bytes, named: "All.zip", password: password)
         #expect(results.map(\.identity?.label) == identities.map(\.certificate.label))
         #expect(results.map(\.entry) == ["0.p12", "1.p12", "2.p12"])
     }
 
-    @Test("does not lose the good entries of a zip to a bad one, and says which that is")
+    @Test("An import does not lose the good entries of a zip to a bad one, and names the bad one")
     func badEntry() async throws {
         let good = try ["a", "b"].map(TestIdentity.init)
         let bytes = try archive([
             ("a.p12", try good[0].file()), ("broken.p12", Array("garbage".utf8)),
             ("other.p12", try TestIdentity("c").file(password: "another")), ("b.p12", try good[1].file()),
         ])
-        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        let results = await Importer(store).importFile(bytes, named: "All.zip", password: password)
         #expect(results.map(\.entry) == ["a.p12", "broken.p12", "other.p12", "b.p12"])
         #expect(results.map { $0.identity != nil } == [true, false, false, true])
         guard case .malformed? = (results[1].error as? PKCS12Error)?.code else {
@@ -129,13 +131,14 @@ struct ImporterTests {
         #expect(try Set(store.identities().map(\.summary.label)) == Set(good.map(\.certificate.label)))
     }
 
-    @Test("says that an empty archive holds nothing")
+    @Test("An import of an empty archive fails because there is nothing to import")
     func emptyArchive() async throws {
-        let results = await Importer(store).importFile(try archive([]), named: "Device.zip", with: reader)
+        let results = await Importer(store).importFile(
+            try archive([]), named: "Device.zip", password: password)
         #expect(results.map { $0.error as? ImportError } == [ImportError(.nothingToImport, "")])
     }
 
-    @Test("says which entries of a zip it does not look into")
+    @Test("An import names the entries of a zip that it skips")
     func skippedEntries() async throws {
         let identity = try TestIdentity("a")
         // Names of the same length take each other's place in the headers.
@@ -143,7 +146,7 @@ struct ImporterTests {
         for (name, odd) in [("f1.p12", "older/"), ("g234567890.p12", "__MACOSX/._a.p")] {
             bytes = bytes.replacing(Array(name.utf8), with: Array(odd.utf8))
         }
-        let results = await Importer(store).importFile(bytes, named: "All.zip", with: reader)
+        let results = await Importer(store).importFile(bytes, named: "All.zip", password: password)
         #expect(results.map(\.entry) == ["a.p12", "older/", "__MACOSX/._a.p"])
         #expect(results.map { $0.identity != nil } == [true, false, false])
         let reasons = results.compactMap { result in
@@ -153,13 +156,13 @@ struct ImporterTests {
         #expect(results.allSatisfy { $0.error == nil })
     }
 
-    @Test("calls what is there already a duplicate, within one file's import too")
+    @Test("An identity that is there already is a duplicate, within one import too")
     func duplicates() async throws {
         let identity = try TestIdentity("a")
         let bytes = try archive([("a.p12", try identity.file()), ("b.p12", try identity.file())])
         let importer = Importer(store)
         for expected in [[false, true], [true, true]] {
-            let results = await importer.importFile(bytes, named: "All.zip", with: reader)
+            let results = await importer.importFile(bytes, named: "All.zip", password: password)
             let duplicates = results.map { result in
                 if case .duplicate = result.outcome { true } else { false }
             }
@@ -168,13 +171,46 @@ struct ImporterTests {
         #expect(try store.identities().count == 1)
     }
 
-    @Test("keeps key and certificate to the byte, usable while the device has a passcode")
+    @Test("An import keeps key and certificate to the byte, usable while the device has a passcode")
     func faithful() async throws {
         let identity = try TestIdentity("a")
-        _ = await Importer(store).importFile(try identity.file(), named: "a.p12", with: reader)
+        _ = await Importer(store).importFile(try identity.file(), named: "a.p12", password: password)
         let held = try #require(try store.identities().first)
         #expect(held.certificate.der == identity.certificate.der)
         #expect(held.accessibility == .whenPasscodeSetThisDeviceOnly)
         #expect(try store.privateKey(of: held.summary.label).pkcs8() == identity.privateKey.pkcs8())
+    }
+
+    @Test("A file is tried under one password after another, and what one opened stays imported")
+    func passwords() async throws {
+        let identities = try ["a", "b", "c"].map(TestIdentity.init)
+        let bytes = try archive([
+            ("a.p12", try identities[0].file(password: "one")),
+            ("b.p12", try identities[1].file(password: "two")),
+            ("c.p12", try identities[2].file(password: "three")),
+        ])
+        let (one, two) = (SecretBytes(utf8: "one"), SecretBytes(utf8: "two"))
+        let (results, opened) = await Importer(store).importFile(
+            bytes, named: "All.zip", trying: [nil, one, two])
+        #expect(results.map(\.entry) == ["a.p12", "b.p12", "c.p12"])
+        #expect(results.map { $0.identity != nil } == [true, true, false])
+        #expect((results[2].error as? PKCS12Error)?.code == .wrongPassword)
+        #expect(opened == two)
+        #expect(try store.identities().count == 2)
+    }
+
+    @Test("No further password is asked for once every entry has opened")
+    func noFurtherPassword() async throws {
+        let file = try TestIdentity("a").file()
+        let asked = sequence(state: 0) { step -> SecretBytes?? in
+            step += 1
+            guard step == 1 else {
+                Issue.record("a second password was asked for")
+                return nil
+            }
+            return SecretBytes(utf8: "password")
+        }
+        let (results, opened) = await Importer(store).importFile(file, named: "a.p12", trying: asked)
+        #expect(results.map { $0.identity != nil } == [true] && opened == SecretBytes(utf8: "password"))
     }
 }

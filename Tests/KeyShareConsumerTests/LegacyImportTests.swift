@@ -11,7 +11,7 @@ import Testing
 
 @testable import KeyShareConsumer
 
-@Suite("Importing by the legacy mechanism")
+@Suite("LegacyImport")
 struct LegacyImportTests {
     private let scratch: ScratchFolder
     private let store: ConsumerStore
@@ -37,7 +37,7 @@ struct LegacyImportTests {
         try pasteboard.write(SecretBytes(utf8: text), owner: .provider, now: now)
     }
 
-    /// Imports the one row; `at` is how many seconds later the pasteboard is read.
+    /// Imports the one row of the provider; the pasteboard is read `delay` seconds after the password was put there.
     private func run(
         at delay: TimeInterval = 0, typed: String? = nil,
         consent: @escaping @Sendable (PasteboardRequest) throws -> Bool = { _ in true }
@@ -52,14 +52,14 @@ struct LegacyImportTests {
         return try #require(results.first)
     }
 
-    @Test("takes the password from the pasteboard, once the user agrees")
+    @Test("A legacy import takes the password from the pasteboard, once the user agrees")
     func pasted() async throws {
         try copy("copied")
         #expect(try await run().identity?.label == identity.certificate.label)
         #expect(try pasteboard.accesses().map(\.outcome) == [.allowed])
     }
 
-    @Test("imports nothing when the user denies the paste")
+    @Test("A legacy import fails when the user denies the paste")
     func denied() async throws {
         try copy("copied")
         let result = try await run(typed: "copied", consent: { _ in false })
@@ -68,27 +68,27 @@ struct LegacyImportTests {
         #expect(try pasteboard.accesses().map(\.outcome) == [.denied])
     }
 
-    @Test("asks the user for the password when the pasteboard holds nothing")
+    @Test("A legacy import asks the user for the password when the pasteboard holds nothing")
     func empty() async throws {
         #expect(try await run(typed: "copied").identity?.label == identity.certificate.label)
         #expect(try await run().error as? ImportError == ImportError(.noPassword, ""))
         #expect((try await run(typed: "mistyped").error as? PKCS12Error)?.code == .wrongPassword)
     }
 
-    @Test("asks the user for the password when the pasteboard's time is over")
+    @Test("A legacy import asks the user for the password when the one on the pasteboard has expired")
     func expired() async throws {
         try copy("copied")
         #expect((try await run(at: 61).error as? PasteboardError)?.code == .expired)
         #expect(try await run(at: 61, typed: "copied").identity?.label == identity.certificate.label)
     }
 
-    @Test("blames the pasteboard where it holds something else than the password")
+    @Test("A legacy import blames the pasteboard where it holds something else than the password")
     func overwritten() async throws {
         try copy("something else")
         #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
-    @Test("does not take what was copied while the user was being asked")
+    @Test("A legacy import does not take what was copied while the user was being asked")
     func overwrittenMeanwhile() async throws {
         try copy("copied")
         let result = try await run(consent: { [pasteboard, now] _ in
@@ -101,7 +101,7 @@ struct LegacyImportTests {
         }
     }
 
-    @Test("lets only the last of two exports' passwords be pasted")
+    @Test("Of the passwords of two exports only the last can be pasted")
     func secondReplacesFirst() async throws {
         try copy("first")
         try copy("copied")
@@ -111,7 +111,7 @@ struct LegacyImportTests {
         #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
-    @Test("has no password service for an export, and no access once it is stopped")
+    @Test("An export has no password service, and no access once it is stopped")
     func noPasswordService() async throws {
         try await provider.serving { client in
             let export = try await client.choose("tmp.p12", types: ["com.rsa.pkcs-12"])

@@ -19,7 +19,7 @@ struct TestIdentity {
         certificate = try CertificateIssuer(selfSigned: template, privateKey: privateKey).certificate
     }
 
-    /// A PKCS #12 file of it.
+    /// A PKCS #12 file of the identity.
     func file(chain: [Certificate] = [], password: String = "password") throws -> [UInt8] {
         try PKCS12.create(
             privateKey: privateKey, certificate: certificate, chain: chain, friendlyName: "test",

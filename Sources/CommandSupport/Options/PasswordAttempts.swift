@@ -1,47 +1,65 @@
 internal import OpenSSL
 package import SecretMemory
 
-/// The passwords to try on one file after another: the one that was given, or else none and the empty one, then
-/// what the user answered for an earlier file, then what the user answers now.
+/// The passwords to try on one file after another: the password of the options alone, or else none, then what
+/// the user answered for an earlier file, then what the user answers now.
 package struct PasswordAttempts {
-    /// The password of the options; where there is one no other is tried.
-    package let given: SecretBytes?
-    /// An answer that opened something.
-    package private(set) var answer: SecretBytes?
+    /// The password of the options; no other is tried where there is one.
+    private let given: SecretBytes?
+    /// The last answer of the user that opened something.
+    private var answer: SecretBytes?
+    private let prompt: (String) -> SecretBytes?
 
-    package init(given: SecretBytes?) {
+    /// Makes the passwords of a command.
+    ///
+    /// - Parameters:
+    ///   - given: the password of the options; nil where they name none.
+    ///   - prompt: asks the user; nil where there is no terminal, or the user gives no password.
+    package init(given: SecretBytes?, prompt: @escaping (String) -> SecretBytes? = PasswordOptions.prompt) {
         self.given = given
+        self.prompt = prompt
     }
 
-    /// What `attempt` makes of the first password that is not wrong.
+    /// The passwords to try on the file `name`, at least one; nil in their place tries the absent password
+    /// and the empty one (docs/rules.md R7.11). The user is asked only when the sequence gets that far.
+    package func candidates(for name: String) -> UnfoldSequence<SecretBytes?, Int> {
+        sequence(state: 0) { [given, answer, prompt] step -> SecretBytes?? in
+            step += 1
+            if step == 1 { return .some(given) }
+            guard given == nil else { return nil }
+            if step == 2 {
+                if let answer { return .some(answer) }
+                step += 1
+            }
+            guard step == 3, let typed = prompt("Password of \(name)") else { return nil }
+            return .some(typed)
+        }
+    }
+
+    /// Keeps an answer that opened something, for the files that follow.
+    package mutating func keep(_ password: SecretBytes) {
+        answer = password
+    }
+
+    /// The result of `attempt` under the first password that is not wrong.
     ///
-    /// - Parameter name: what the user is asked the password of.
+    /// - Parameter name: the file that the user is asked the password of.
     /// - Throws: what `attempt` throws for the last password there is.
     package mutating func open<Result>(
         _ name: String, _ attempt: (SecretBytes?) throws -> Result
     ) throws -> Result {
         func isWrong(_ error: any Error) -> Bool { (error as? PKCS12Error)?.code == .wrongPassword }
-        do {
-            return try attempt(given)
-        } catch  where isWrong(error) && given == nil {
-            if let answer, let result = try? attempt(answer) { return result }
-            guard let typed = PasswordOptions.prompt("Password of \(name)") else { throw error }
-            let result = try attempt(typed)
-            answer = typed
-            return result
+        var candidates = candidates(for: name)
+        var password = candidates.next() ?? given
+        while true {
+            do {
+                let result = try attempt(password)
+                if let password { keep(password) }
+                return result
+            } catch  where isWrong(error) {
+                guard let next = candidates.next() else { throw error }
+                password = next
+            }
         }
-    }
-
-    /// The next password to try where no exception tells, in the order of ``open(_:_:)``: the earlier answer
-    /// first, then the user's.
-    package func next(after tried: Int, for name: String) -> SecretBytes? {
-        guard given == nil else { return nil }
-        if tried == 0, let answer { return answer }
-        return tried < 2 ? PasswordOptions.prompt("Password of \(name)") : nil
-    }
-
-    /// Keeps an answer that opened something.
-    package mutating func keep(_ password: SecretBytes) {
-        answer = password
     }
 }

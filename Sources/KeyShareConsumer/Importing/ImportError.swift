@@ -6,7 +6,8 @@ package struct ImportError: Failure {
     package enum Code: String, Sendable, Hashable {
         /// The item has no password service of the name that key sharing has (docs/rules.md R6.3).
         case noPasswordService = "no-password-service"
-        /// The password service answered with nothing, and the item is under a password (docs/rules.md R6.12).
+        /// The password service answered with nothing, and the item is under a password (docs/rules.md
+        /// R6.12).
         case emptyAnswer = "empty-answer"
         /// The password of the password service does not open the item (docs/rules.md R6.12).
         case servicePassword = "wrong-password"
@@ -18,10 +19,12 @@ package struct ImportError: Failure {
         case nothingToImport = "nothing-to-import"
     }
 
+    /// The kind of obstacle.
     package let code: Code
+    /// What happened, as one phrase without a full stop.
     package let reason: String
 
-    /// Makes an error whose `reason` is one phrase without a full stop.
+    /// Makes an error.
     package init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

@@ -1,142 +1,111 @@
-internal import CertificateReading
 package import KeyShareClient
-internal import SecretMemory
-internal import DeviceSimulation
 package import KeySharing
 internal import OpenSSL
-package import ZipBundles
+package import SecretMemory
 
-/// What became of one identity, or of a file or entry that gave none.
-package struct ImportResult: Sendable {
-    /// What happened.
-    package enum Outcome: Sendable {
-        case imported(IdentitySummary)
-        /// It was there already, which is a success.
-        case duplicate(IdentitySummary)
-        case failed(any Error)
-        /// It was not looked into; why.
-        case skipped(ZipContents.Skipped.Reason)
+/// Brings identities into the consumer's keychain.
+///
+/// An import is one pass: the reader gives the entries of a file, the store adds all of their identities in
+/// one transaction, and each entry takes its outcomes.
+package struct Importer: Sendable {
+    private let store: ConsumerStore
+    private let reader: FileReader
+
+    /// Makes an importer into `store`, which takes as much of a file as `reader` does.
+    package init(_ store: ConsumerStore, reader: FileReader = FileReader()) {
+        self.store = store
+        self.reader = reader
     }
 
-    /// The item's identifier, or the file's path.
-    package let item: String
-    /// The zip entry's name, where the item is a zip.
-    package let entry: String?
-    package let outcome: Outcome
-
-    package init(item: String, entry: String?, outcome: Outcome) {
-        self.item = item
-        self.entry = entry
-        self.outcome = outcome
-    }
-
-    /// The error of a failure.
-    package var error: (any Error)? {
-        if case .failed(let error) = outcome { error } else { nil }
-    }
-
-    /// The identity that is now in the keychain.
-    package var identity: IdentitySummary? {
-        switch outcome {
-        case .imported(let identity), .duplicate(let identity): identity
-        case .failed, .skipped: nil
+    /// Imports a picked item: fetches the bytes and the password of the item and reads the one under the
+    /// other (docs/rules.md R6.2, R6.12).
+    ///
+    /// - Returns: a result for each identity and each failure; never empty.
+    package func importItem(_ item: Item, from client: ProviderClient) async -> [ImportResult] {
+        do {
+            let (bytes, password) = try await client.fetch(item)
+            return await importFile(
+                bytes, named: item.identifier, password: password,
+                from: password.isEmpty ? .silentService : .service)
+        } catch {
+            return [ImportResult(item: item.identifier, outcome: .failed(error))]
         }
+    }
+
+    /// Imports the bytes of a PKCS #12 file or a zip (docs/rules.md R7.1 to R7.5).
+    ///
+    /// - Parameters:
+    ///   - name: the item or path that the results name.
+    ///   - password: the password of the file and of every entry alike; nil tries the absent password and the
+    ///     empty one.
+    ///   - origin: the party that a wrong password is blamed on.
+    /// - Returns: a result for each identity and each failure, in the order of the file, then one for each
+    ///   entry that was skipped; never empty.
+    package func importFile(
+        _ bytes: [UInt8], named name: String, password: SecretBytes?, from origin: PasswordOrigin = .user
+    ) async -> [ImportResult] {
+        do {
+            let entries = try await reader.entries(of: bytes, password: password)
+            var added = try await store.add(entries.flatMap(\.identities))[...]
+            var results: [ImportResult] = []
+            for entry in entries {
+                results += entry.outcomes(taking: &added, origin).map { outcome in
+                    ImportResult(item: name, entry: entry.name, outcome: outcome)
+                }
+            }
+            guard entries.allSatisfy(\.isSkipped) else { return results }
+            let words = entries.isEmpty ? "is an empty archive" : "is an archive without a file"
+            let error = ImportError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
+            return [ImportResult(item: name, outcome: .failed(error))] + results
+        } catch {
+            return [ImportResult(item: name, outcome: .failed(error))]
+        }
+    }
+
+    /// Imports the bytes of a file under one password after another, until no entry is under a wrong one or
+    /// there is no other password. What an earlier password opened stays imported.
+    ///
+    /// - Parameter passwords: the passwords to try, at least one; each is asked for only when it is needed.
+    /// - Returns: a result for each identity and each failure, and the last password that opened something.
+    package func importFile(
+        _ bytes: [UInt8], named name: String, trying passwords: some Sequence<SecretBytes?>
+    ) async -> (results: [ImportResult], opened: SecretBytes?) {
+        func isWrong(_ result: ImportResult) -> Bool {
+            (result.error as? PKCS12Error)?.code == .wrongPassword
+        }
+        var results: [ImportResult]?
+        var opened: SecretBytes?
+        for password in passwords {
+            let latest = await importFile(bytes, named: name, password: password)
+            if latest.contains(where: { $0.identity != nil }) { opened = password }
+            results =
+                results?.flatMap { result in
+                    isWrong(result) ? latest.filter { $0.entry == result.entry } : [result]
+                } ?? latest
+            if results?.contains(where: isWrong) == false { break }
+        }
+        return (results ?? [], opened)
     }
 }
 
-/// Brings identities into the consumer's keychain.
-package struct Importer: Sendable {
-    private let store: ConsumerStore
-
-    package init(_ store: ConsumerStore) {
-        self.store = store
+extension FileEntry {
+    /// The identities of the entry, in the order of the file.
+    fileprivate var identities: [PKCS12Identity] {
+        if case .read(let contents) = contents { contents.identities } else { [] }
     }
 
-    /// Imports a picked item: starts accessing it, picks its password service by name, fetches the password,
-    /// reads the item, imports, and stops accessing on every path.
-    ///
-    /// - Parameter reader: how much is taken of what the provider hands over; its password does not matter.
-    /// - Returns: a result for each identity and each failure; never empty.
-    package func importItem(
-        _ item: Item, from client: ProviderClient, with reader: FileReader = FileReader(password: nil)
-    ) async -> [ImportResult] {
-        let fetched: (bytes: [UInt8], password: SecretBytes)
-        do {
-            fetched = try await client.fetch(item)
-        } catch {
-            return [ImportResult(item: item.identifier, entry: nil, outcome: .failed(error))]
+    /// The outcomes of the entry: the outcomes of its identities, which are taken off the front of `added`,
+    /// then its failures.
+    fileprivate func outcomes(
+        taking added: inout ArraySlice<ImportResult.Outcome>, _ origin: PasswordOrigin
+    ) -> [ImportResult.Outcome] {
+        switch contents {
+        case .skipped(let reason): return [.skipped(reason)]
+        case .unreadable(let error): return [.failed(origin.blamed(for: error))]
+        case .read(let contents):
+            let own = added.prefix(contents.identities.count)
+            added = added.dropFirst(own.count)
+            return own + contents.obstacles.map { .failed(origin.blamed(for: $0)) }
         }
-        let results = await importFile(
-            fetched.bytes, named: item.identifier, with: reader.with(fetched.password))
-        return results.map { Self.blamingService($0, isEmpty: fetched.password.isEmpty) }
-    }
-
-    /// A wrong password is the service's here, and nothing the user can give. An empty answer is the password of
-    /// a file that is under none, and otherwise no answer at all.
-    private static func blamingService(_ result: ImportResult, isEmpty: Bool) -> ImportResult {
-        guard let wrong = result.error as? PKCS12Error, wrong.code == .wrongPassword else { return result }
-        let error =
-            isEmpty
-            ? ImportError(.emptyAnswer, "the password service gives neither a password nor an error")
-            : ImportError(
-                .servicePassword, "\(wrong.reason), and it is the password service's")
-        return ImportResult(item: result.item, entry: result.entry, outcome: .failed(error))
-    }
-
-    /// Imports the bytes of a PKCS #12 file or a zip.
-    ///
-    /// - Parameter name: what the results say they are of.
-    /// - Returns: a result for each identity and each failure, then for each entry that was skipped; never empty.
-    package func importFile(
-        _ bytes: [UInt8], named name: String, with reader: FileReader
-    ) async -> [ImportResult] {
-        do {
-            let read = try await reader.contents(of: bytes)
-            let skipped = read.skipped.map {
-                ImportResult(item: name, entry: $0.name, outcome: .skipped($0.reason))
-            }
-            guard !read.files.isEmpty else {
-                let words = skipped.isEmpty ? "is an empty archive" : "is an archive without a file"
-                let error = ImportError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
-                return [ImportResult(item: name, entry: nil, outcome: .failed(error))] + skipped
-            }
-            return try await store(read.files, of: name) + skipped
-        } catch {
-            return [ImportResult(item: name, entry: nil, outcome: .failed(error))]
-        }
-    }
-
-    /// Stores everything that was read in one go, and puts the results back into the files' order.
-    private func store(_ files: [FileContents], of name: String) async throws -> [ImportResult] {
-        var results: [ImportResult] = []
-        var identities: [PKCS12Identity] = []
-        var places: [Int] = []
-        for file in files {
-            func add(_ outcome: ImportResult.Outcome) {
-                results.append(ImportResult(item: name, entry: file.entry, outcome: outcome))
-            }
-            switch file.result {
-            case .failure(let error): add(.failed(error))
-            case .success(let contents):
-                for identity in contents.identities {
-                    places.append(results.count)
-                    identities.append(identity)
-                    add(.imported(IdentitySummary(identity.certificate)))
-                }
-                for error in contents.obstacles { add(.failed(error)) }
-            }
-        }
-        for (place, stored) in zip(places, try await store.add(identities)) {
-            let summary = results[place].identity
-            let outcome: ImportResult.Outcome =
-                switch (stored, summary) {
-                case (.added, let summary?): .imported(summary)
-                case (.duplicate, let summary?): .duplicate(summary)
-                case (.failed(let error), _): .failed(error)
-                case (.added, nil), (.duplicate, nil): results[place].outcome
-                }
-            results[place] = ImportResult(item: name, entry: results[place].entry, outcome: outcome)
-        }
-        return results
     }
 }

@@ -1,42 +1,41 @@
-package import KeyShareClient
-package import SecretMemory
 package import DeviceSimulation
 package import Foundation
+package import KeyShareClient
 package import KeySharing
-internal import OpenSSL
+package import SecretMemory
 
-/// The consumer's side of the legacy mechanism: the provider shows what fits, and the password comes from the
-/// pasteboard, or from the user where the pasteboard holds none.
+/// The legacy mechanism on the consumer's side: the provider shows what fits the types asked for, and the
+/// password comes from the pasteboard, or from the user where the pasteboard holds none (docs/rules.md R4.10
+/// to R4.18).
 package struct LegacyImport: Sendable {
     private let importer: Importer
-    private let reader: FileReader
     private let pasteboard: Pasteboard
     private let now: @Sendable () -> Date
     private let consent: @Sendable (PasteboardRequest) throws -> Bool
     private let askUser: @Sendable (Item) throws -> SecretBytes?
 
+    /// Makes the consumer's side.
+    ///
     /// - Parameters:
-    ///   - reader: how much is taken of what the provider hands over; its password does not matter.
-    ///   - now: the device's clock, which the pasteboard's expiry goes by.
+    ///   - now: the clock of the device, by which a password on the pasteboard expires.
     ///   - consent: whether the user lets the consumer read the pasteboard.
     ///   - askUser: the password of an item, from the user; nil where the user gives none.
     package init(
-        _ importer: Importer, reader: FileReader = FileReader(password: nil), pasteboard: Pasteboard,
-        now: @escaping @Sendable () -> Date,
+        _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
         consent: @escaping @Sendable (PasteboardRequest) throws -> Bool,
         askUser: @escaping @Sendable (Item) throws -> SecretBytes?
     ) {
         self.importer = importer
-        self.reader = reader
         self.pasteboard = pasteboard
         self.now = now
         self.consent = consent
         self.askUser = askUser
     }
 
-    /// Presents the provider's list for the requested types, chooses the row of this identifier or file name,
-    /// reads the file, then the pasteboard, and imports.
+    /// Presents the provider's list for the requested types, chooses a row, reads the file and then the
+    /// password, and imports. Neither is ever written to disk for review (docs/rules.md R7.8).
     ///
+    /// - Parameter name: the identifier or file name of the row.
     /// - Returns: a result for each identity and each failure; never empty.
     package func importRow(_ name: String, _ request: TypeRequest, from client: ProviderClient) async
         -> [ImportResult]
@@ -48,11 +47,10 @@ package struct LegacyImport: Sendable {
             }
             let export = try await client.choose(row.identifier, types: request.identifiers)
             let bytes = try await content(of: export, from: client)
-            let (password, isFromPasteboard) = try password(for: row)
-            let results = await importer.importFile(bytes, named: row.identifier, with: reader.with(password))
-            return isFromPasteboard ? results.map(Self.blamingPasteboard) : results
+            let (password, origin) = try password(for: row)
+            return await importer.importFile(bytes, named: row.identifier, password: password, from: origin)
         } catch {
-            return [ImportResult(item: name, entry: nil, outcome: .failed(error))]
+            return [ImportResult(item: name, outcome: .failed(error))]
         }
     }
 
@@ -67,34 +65,21 @@ package struct LegacyImport: Sendable {
         }
     }
 
-    /// What the pasteboard holds; where that is nothing, or nothing any more, what the user says.
-    private func password(for item: Item) throws -> (password: SecretBytes?, isFromPasteboard: Bool) {
-        do {
-            if let pasted = try pasteboard.read(by: .consumer, now: now(), consent: consent) {
-                return (pasted, true)
-            }
-            guard let given = try askUser(item) else {
-                throw ImportError(
-                    .noPassword, "the pasteboard holds no password for \u{201C}\(item.filename)\u{201D}")
-            }
-            return (given, false)
-        } catch let error where error.isExpired {
-            guard let given = try askUser(item) else { throw error }
-            return (given, false)
+    /// The password on the pasteboard; where it holds none, or one that has expired, the password that the
+    /// user gives (docs/rules.md R4.16).
+    private func password(for item: Item) throws -> (SecretBytes, PasswordOrigin) {
+        let pasted: SecretBytes?
+        do throws(PasteboardError) {
+            pasted = try pasteboard.read(by: .consumer, now: now(), consent: consent)
+        } catch {
+            guard error.code == .expired, let given = try askUser(item) else { throw error }
+            return (given, .user)
         }
+        if let pasted { return (pasted, .pasteboard) }
+        guard let given = try askUser(item) else {
+            throw ImportError(
+                .noPassword, "the pasteboard holds no password for \u{201C}\(item.filename)\u{201D}")
+        }
+        return (given, .user)
     }
-
-    /// A wrong password that came from the pasteboard says what may have happened to it.
-    private static func blamingPasteboard(_ result: ImportResult) -> ImportResult {
-        guard let error = result.error as? PKCS12Error, error.code == .wrongPassword else { return result }
-        return ImportResult(
-            item: result.item, entry: result.entry,
-            outcome: .failed(
-                ImportError(
-                    .pasteboardHoldsOther, "the pasteboard holds something else than this file's password")))
-    }
-}
-
-extension Error {
-    fileprivate var isExpired: Bool { (self as? PasteboardError)?.code == .expired }
 }

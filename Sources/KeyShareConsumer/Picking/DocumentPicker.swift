@@ -2,25 +2,27 @@ internal import KeyShareWire
 package import KeyShareClient
 package import KeySharing
 
-/// The OS's part between provider and consumer: shows everything the provider lists, and lets only what
-/// conforms to the requested types be picked.
+/// The document picker, the system's part between provider and consumer: shows everything that the provider
+/// lists, and enables what conforms to the requested types (docs/rules.md R1.6).
 package struct DocumentPicker: Sendable {
     private let client: ProviderClient
     private let request: TypeRequest
 
+    /// Makes a picker for the items of the provider that `client` is connected to.
     package init(_ client: ProviderClient, request: TypeRequest) {
         self.client = client
         self.request = request
     }
 
-    /// The items of a container with the decision about each; a folder can be opened whatever its own is.
+    /// The items of a container with the decision about each. A folder can be opened whatever the decision
+    /// about it (docs/rules.md R2.8).
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func items(in container: String = Item.root) async throws -> [ItemDecision] {
         try await client.items(in: container).map { request.decide($0) }
     }
 
-    /// The enabled item that `name` names, by identifier or by file name.
+    /// The enabled item that `name` names, by identifier or by file name (docs/rules.md R7.18, R7.19).
     ///
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
     ///   `ProviderFailure`, `SocketError`.

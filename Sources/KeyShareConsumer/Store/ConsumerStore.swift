@@ -4,49 +4,62 @@ internal import Foundation
 package import KeySharing
 package import OpenSSL
 
-/// An identity in the consumer's keychain.
+/// An identity that the consumer's keychain holds, without its private key.
 package struct StoredIdentity: Sendable {
+    /// The label, type and date of the identity.
     package let summary: IdentitySummary
+    /// The certificate of the identity.
     package let certificate: Certificate
-    /// When it can be used.
+    /// The device states in which the private key may be used.
     package let accessibility: Accessibility
-    /// The keychain group that holds it.
+    /// The keychain access group that holds the identity.
     package let accessGroup: String
 }
 
-/// The consumer's side of the device's keychain.
+/// The consumer's identities in the keychain of a device.
 package struct ConsumerStore: Sendable {
     private let keychain: Keychain
 
+    /// Opens the consumer's keychain, which is made on first use.
+    ///
+    /// - Throws: `KeychainError`, `FileError`, `DeviceError`.
     package init(_ device: Device) throws {
         keychain = try Keychain(device: device, app: .consumer)
     }
 
-    /// Adds identities in one transaction, to be used only on this device and while it has a passcode.
+    /// Adds identities in one transaction, to be used on this device only and while it has a passcode
+    /// (docs/rules.md R8.4).
     ///
-    /// - Returns: for each what became of it; that one failed keeps none of the others out.
+    /// - Returns: an outcome for each identity, in the order of `identities`; one that failed keeps none of
+    ///   the others out.
     /// - Throws: `KeychainError` where nothing could be added, `CancellationError`.
-    package func add(
-        _ identities: [PKCS12Identity]
-    ) async throws -> [AddOutcome] {
-        // Writing a key takes about as long as storing it, and stores alone have to wait for each other.
-        let new = try await identities.concurrentMap(
+    package func add(_ identities: [PKCS12Identity]) async throws -> [ImportResult.Outcome] {
+        // Encoding a key takes about as long as storing it. Keys are encoded in parallel; the store is
+        // written by one.
+        let prepared = try await identities.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
         ) { identity in
-            Result {
+            let summary = IdentitySummary(identity.certificate)
+            let stored = Result {
                 NewIdentity(
-                    label: identity.label, certificate: identity.certificate.der,
-                    privateKey: try identity.privateKey.pkcs8(),
-                    applicationTag: IdentitySummary(identity.certificate).tag,
-                    notBefore: identity.certificate.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
+                    label: summary.label, certificate: identity.certificate.der,
+                    privateKey: try identity.privateKey.pkcs8(), applicationTag: summary.tag,
+                    notBefore: summary.notBefore, accessibility: .whenPasscodeSetThisDeviceOnly)
+            }
+            return (summary, stored)
+        }
+        return zip(prepared, try keychain.add(prepared.map(\.1))).map { prepared, outcome in
+            switch outcome {
+            case .added: .imported(prepared.0)
+            case .duplicate: .duplicate(prepared.0)
+            case .failed(let error): .failed(error)
             }
         }
-        return try keychain.add(new)
     }
 
-    /// Every identity, in the order of lists.
+    /// The identities that the keychain holds, in the order of lists (docs/rules.md R3.10).
     ///
-    /// - Throws: `KeychainError`; `CertificateError` for a certificate that was damaged since.
+    /// - Throws: `KeychainError`; `CertificateError` for a certificate that was damaged after it was stored.
     package func identities() throws -> [StoredIdentity] {
         let held = try keychain.identities().map { record in
             let certificate = try Certificate(der: record.certificate)
@@ -61,10 +74,10 @@ package struct ConsumerStore: Sendable {
         }
     }
 
-    /// The identities whose label starts with `prefix`, case aside.
+    /// The one identity whose label starts with `prefix`; upper and lower case are alike.
     ///
-    /// - Throws: as ``identities()``; `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where
-    ///   there are several.
+    /// - Throws: `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where there are
+    ///   several; `KeychainError`, `CertificateError`.
     package func identity(labelled prefix: String) throws -> StoredIdentity {
         let matches = try identities().filter { $0.summary.label.hasPrefix(prefix.uppercased()) }
         guard let match = matches.first, !prefix.isEmpty else {
@@ -76,14 +89,15 @@ package struct ConsumerStore: Sendable {
         return match
     }
 
-    /// The private key of an identity.
+    /// The private key of the identity with the label given.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` for a key that was damaged since.
+    /// - Throws: `KeychainError`: `.itemNotFound`, `.interactionNotAllowed` on a locked device;
+    ///   `CertificateError` for a key that was damaged after it was stored.
     package func privateKey(of label: String) throws -> PrivateKey {
         try PrivateKey(pkcs8: try keychain.privateKey(label: label))
     }
 
-    /// Removes everything, and says how many items that was.
+    /// Removes every item of the consumer's keychain, and returns how many there were.
     ///
     /// - Throws: `KeychainError`.
     package func removeAll() throws -> Int {

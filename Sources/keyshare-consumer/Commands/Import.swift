@@ -36,7 +36,7 @@ struct Import: AsyncParsableCommand {
         help: ArgumentHelp(
             "Types that must have arrived, such as signature,encryption:4; otherwise the exit code is 6.",
             valueName: "types"),
-        transform: Requirement.list)
+        transform: Import.requirements)
     var require: [[Requirement]] = []
 
     @OptionGroup var request: RequestOptions
@@ -65,7 +65,9 @@ struct Import: AsyncParsableCommand {
         let console = output.console
         let request = try request.request()
         let device = try device.openDevice()
-        let importer = Importer(try ConsumerStore(device))
+        let importer = Importer(
+            try ConsumerStore(device),
+            reader: FileReader(limits: reading.limits, allowsMissingMAC: reading.allowNoMac))
         let results =
             items.isEmpty
             ? try await importFiles(with: importer)
@@ -82,23 +84,20 @@ struct Import: AsyncParsableCommand {
         }
         return try await ProviderClient.withConnection(path: socket) { client in
             let picker = DocumentPicker(client, request: request)
-            let reader = FileReader(
-                password: nil, limits: reading.limits, allowsMissingMAC: reading.allowNoMac)
             var results: [ImportResult] = []
             for name in items {
                 do {
-                    results += await importer.importItem(
-                        try await picker.pick(name), from: client, with: reader)
+                    results += await importer.importItem(try await picker.pick(name), from: client)
                 } catch {
-                    results.append(ImportResult(item: name, entry: nil, outcome: .failed(error)))
+                    results.append(ImportResult(item: name, outcome: .failed(error)))
                 }
             }
             return results
         }
     }
 
-    /// Imports legacy items, each over a connection of its own: the user is asked in between and may take longer
-    /// than a provider keeps an idle one.
+    /// Imports legacy items, each over a connection of its own: the user is asked in between and may take
+    /// longer than a provider keeps an idle one.
     private func importRows(
         _ request: TypeRequest, with legacy: LegacyImport, from socket: String
     ) async throws -> [ImportResult] {
@@ -109,7 +108,7 @@ struct Import: AsyncParsableCommand {
                     await legacy.importRow(name, request, from: client)
                 }
             } catch let error where !results.isEmpty {
-                results.append(ImportResult(item: name, entry: nil, outcome: .failed(error)))
+                results.append(ImportResult(item: name, outcome: .failed(error)))
             }
         }
         return results
@@ -117,9 +116,8 @@ struct Import: AsyncParsableCommand {
 
     private func legacyImport(_ importer: Importer, _ device: Device) throws -> LegacyImport {
         let given = try password.password()
-        let reader = FileReader(password: nil, limits: reading.limits, allowsMissingMAC: reading.allowNoMac)
         return LegacyImport(
-            importer, reader: reader, pasteboard: try Pasteboard(device: device), now: { Date() },
+            importer, pasteboard: try Pasteboard(device: device), now: { Date() },
             consent: paste.consent(to:)
         ) { item in
             given ?? PasswordOptions.prompt("Password of \(item.filename)")
@@ -132,39 +130,28 @@ struct Import: AsyncParsableCommand {
         for path in file {
             do {
                 let bytes = try InputFile.read(path, limit: FileReader.largestFile)
-                results += await importFile(bytes, path, &passwords, importer)
+                let (imported, opened) = await importer.importFile(
+                    bytes, named: path, trying: passwords.candidates(for: path))
+                results += imported
+                if let opened { passwords.keep(opened) }
             } catch {
-                results.append(ImportResult(item: path, entry: nil, outcome: .failed(error)))
+                results.append(ImportResult(item: path, outcome: .failed(error)))
             }
         }
         return results
     }
 
-    /// Imports a file under one password after another, until none is wrong or there is no other; what an
-    /// earlier one opened stays imported.
-    private func importFile(
-        _ bytes: [UInt8], _ path: String, _ passwords: inout PasswordAttempts, _ importer: Importer
-    ) async -> [ImportResult] {
-        func attempt(_ password: SecretBytes?) async -> [ImportResult] {
-            let reader = FileReader(
-                password: password.map { .text($0) }, limits: reading.limits,
-                allowsMissingMAC: reading.allowNoMac)
-            return await importer.importFile(bytes, named: path, with: reader)
-        }
-        func isWrong(_ result: ImportResult) -> Bool {
-            (result.error as? PKCS12Error)?.code == .wrongPassword
-        }
-        var results = await attempt(passwords.given)
-        var tried = 0
-        while results.contains(where: isWrong), let password = passwords.next(after: tried, for: path) {
-            tried += passwords.answer == password ? 1 : 2
-            let again = await attempt(password)
-            if again.contains(where: { $0.identity != nil }) { passwords.keep(password) }
-            results = results.flatMap { result in
-                isWrong(result) ? again.filter { $0.entry == result.entry } : [result]
+    /// Reads the types of `--require`, such as `signature,encryption:4`.
+    ///
+    /// - Throws: `ValidationError` for a part that names no type or no count from 1.
+    private static func requirements(_ text: String) throws -> [Requirement] {
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            guard let requirement = Requirement(String(part)) else {
+                throw ValidationError(
+                    "\u{201C}\(part)\u{201D} is no type, or no type with a count behind a colon")
             }
+            return requirement
         }
-        return results
     }
 
     private func report(_ results: [ImportResult], _ console: Console) throws {
@@ -183,7 +170,7 @@ struct Import: AsyncParsableCommand {
                 return .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
             }
         }
-        let missing = Requirement.missing(require, in: results.compactMap(\.identity))
+        let missing = Requirement.missing(require.flatMap(\.self), in: results.compactMap(\.identity))
         let incomplete =
             missing.isEmpty
             ? nil
@@ -197,47 +184,8 @@ struct Import: AsyncParsableCommand {
     }
 }
 
-/// A type that an import must bring, and how many of it.
-struct Requirement: CustomStringConvertible {
-    let type: CredentialType
-    let count: Int
-
-    var description: String { count == 1 ? type.rawValue : "\(type.rawValue):\(count)" }
-
-    /// Reads `signature,encryption:4`.
-    ///
-    /// - Throws: `ValidationError` for anything that names no type or no count from 1.
-    static func list(_ text: String) throws -> [Requirement] {
-        try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-            let words = part.split(separator: ":", omittingEmptySubsequences: false)
-            guard let type = words.first.flatMap({ CredentialType(rawValue: String($0)) }), type != .multi,
-                words.count <= 2,
-                let count = words.count == 2 ? Int(words[1]) : 1, count > 0
-            else {
-                throw ValidationError(
-                    "\u{201C}\(part)\u{201D} is no type, or no type with a count behind a colon")
-            }
-            return Requirement(type: type, count: count)
-        }
-    }
-
-    /// The requirements that the identities that arrived do not meet, with the number that is missing.
-    static func missing(_ requirements: [[Requirement]], in arrived: [IdentitySummary]) -> [Requirement] {
-        let most = Dictionary(grouping: requirements.flatMap(\.self), by: \.type).mapValues {
-            $0.map(\.count).max() ?? 1
-        }
-        return CredentialType.allCases.compactMap { type in
-            most[type].map { Requirement(type: type, count: $0) }
-        }.compactMap { requirement in
-            let labels = Set(arrived.filter { $0.type(.keySharing2025) == requirement.type }.map(\.label))
-            let lacking = requirement.count - labels.count
-            return lacking > 0 ? Requirement(type: requirement.type, count: lacking) : nil
-        }
-    }
-}
-
 extension ZipContents.Skipped.Reason {
-    /// Why an entry is not looked into, as a phrase.
+    /// The reason for which an entry is skipped, as a phrase.
     fileprivate var words: String {
         switch self {
         case .folder: "a folder"

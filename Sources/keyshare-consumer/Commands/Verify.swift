@@ -1,4 +1,3 @@
-import CertificateReading
 import ArgumentParser
 import CommandSupport
 import Foundation
@@ -70,25 +69,24 @@ struct Verify: ParsableCommand {
         } catch {
             throw CommandFailure(.malformed, "\(trust): \(error.reason)")
         }
-        var verifier = CertificateVerifier(trustAnchors: given.filter(\.isSelfIssued))
-        verifier.intermediates = given.filter { !$0.isSelfIssued }
-        verifier.securityLevel = Self.securityLevel
-        verifier.acceptedPolicies = policy
-        for path in crl { verifier.revocationLists += try revocationLists(path) }
-        let subjects = file.isEmpty ? try heldSubjects() : try fileSubjects()
-        let outcomes = subjects.map { $0.map { IdentityVerification($0, verifier, at: clock.now) } }
+        var validator = IdentityValidator(trusting: given, at: clock.now)
+        validator.verifier.acceptedPolicies = policy
+        for path in crl { validator.verifier.revocationLists += try revocationLists(path) }
+        let outcomes = (file.isEmpty ? try storedSubjects() : try fileSubjects()).map { subject in
+            subject.map { validator.validate($0) }
+        }
         let reports = outcomes.compactMap { try? $0.get() }
-        let failed = reports.filter { !$0.valid }
-        let unchecked = outcomes.compactMap(\.failure)
+        let unchecked = outcomes.compactMap(\.unchecked)
+        let failed = reports.filter { !$0.isValid }
         let summary = failed.first.map { first in
-            first.unread
+            first.keyError.map { CommandFailure($0) }
                 ?? CommandFailure(
                     .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
         }
-        let first = outcomes.first { (try? $0.get().valid) != true }
-        let failure = first.flatMap { $0.failure?.failure ?? summary }
+        let first = outcomes.first { (try? $0.get().isValid) != true }
+        let failure = first.flatMap { $0.unchecked?.failure ?? summary }
         let document = VerificationDocument(
-            results: reports.map(\.document),
+            results: reports.map(VerificationDocument.Result.init),
             failures: unchecked.map { VerificationDocument.Failure(item: $0.item, failure: $0.failure) })
         try console.present(
             document, failure: failure, telling: unchecked.map(\.failure) + [summary].compactMap(\.self)
@@ -98,8 +96,6 @@ struct Verify: ParsableCommand {
     }
 
     private static let limit = 16 << 20
-    /// Refuses RSA below 2,048 bits, and signatures over SHA-1.
-    private static let securityLevel = 2
 
     private func revocationLists(_ path: String) throws -> [CertificateRevocationList] {
         let bytes = try InputFile.read(path, limit: Self.limit)
@@ -111,7 +107,7 @@ struct Verify: ParsableCommand {
         }
     }
 
-    private func heldSubjects() throws -> [Subject] {
+    private func storedSubjects() throws -> [Subject] {
         let store = try ConsumerStore(try device.openDevice())
         let identities =
             labels.isEmpty
@@ -123,11 +119,8 @@ struct Verify: ParsableCommand {
                 hint: "import one, or name a file with --file")
         }
         return identities.enumerated().map { index, identity in
-            identity.map { identity in
-                Candidate(
-                    certificate: identity.certificate,
-                    privateKey: Result { try store.privateKey(of: identity.summary.label) }, helpers: [])
-            }.mapError { UncheckedItem(item: labels[index], failure: CommandFailure($0)) }
+            identity.map { ValidationSubject($0, in: store) }
+                .mapError { Unchecked(item: labels[index], failure: CommandFailure($0)) }
         }
     }
 
@@ -135,150 +128,62 @@ struct Verify: ParsableCommand {
         var passwords = PasswordAttempts(given: try password.password())
         return file.flatMap { path -> [Subject] in
             func unchecked(_ error: any Error) -> Subject {
-                .failure(UncheckedItem(item: path, failure: CommandFailure(error).naming(path)))
+                .failure(Unchecked(item: path, failure: CommandFailure(error).naming(path)))
             }
             do {
                 let bytes = try InputFile.read(
                     path, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
-                return try subjects(in: reading.open(bytes, with: &passwords, named: path), unchecked)
+                let contents = try reading.open(bytes, with: &passwords, named: path)
+                // A key of another certificate is a subject of its own, whose check of the key fails.
+                let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
+                return ValidationSubject.all(in: contents).map { .success($0) } + obstacles.map(unchecked)
             } catch {
                 return [unchecked(error)]
             }
         }
     }
 
-    /// The identities of a file, and the certificates that a key names though they are another's: those fail.
-    private func subjects(
-        in contents: PKCS12Contents, _ unchecked: (any Error) -> Subject
-    ) throws -> [Subject] {
-        let pairs =
-            contents.identities.map { ($0.certificate, $0.privateKey) }
-            + contents.mismatchedKeys.flatMap { key in
-                key.namedCertificates.map { ($0, key.privateKey) }
-            }
-        let subjects = pairs.map { certificate, key in
-            Subject.success(
-                Candidate(
-                    certificate: certificate, privateKey: .success(key), helpers: contents.certificates))
-        }
-        return subjects + contents.obstacles.filter { $0.code != .keyMismatch }.map { unchecked($0) }
-    }
-
-    private func write(_ report: IdentityVerification, _ console: Console) throws {
+    private func write(_ report: ValidationReport, _ console: Console) throws {
+        let identity = report.identity
+        let verdict = report.isValid ? "ok" : report.hasFailed ? "FAILED" : "NOT CHECKED"
         try console.data(
-            "\(report.type)  \(report.serial)  \(report.label.abbreviated)  \(report.verdict)"
+            "\(identity.type(.keySharing2025))  \(identity.serialNumber)  \(identity.label.abbreviated)  \(verdict)"
         )
-        try console.fields(report.checks.map { (name: "\($0.check): \($0.outcome)", value: $0.explanation) })
+        try console.fields(
+            report.checks.map { (name: "\($0.name): \($0.outcome.words)", value: $0.explanation) })
     }
 }
 
-/// A file or a label, or part of a file, that gave nothing to check.
-private struct UncheckedItem: Error {
+extension VerificationDocument.Result {
+    /// Describes the checks of one identity.
+    fileprivate init(_ report: ValidationReport) {
+        self.init(
+            label: report.identity.label, type: report.identity.type(.keySharing2025).rawValue,
+            serial: report.identity.serialNumber, valid: report.isValid,
+            checks: report.checks.map {
+                .init(check: $0.name, outcome: $0.outcome.words, explanation: $0.explanation)
+            })
+    }
+}
+
+/// A file or a label, or a part of a file, that gave nothing to check.
+private struct Unchecked: Error {
     let item: String
     let failure: CommandFailure
 }
 
-private typealias Subject = Result<Candidate, UncheckedItem>
+private typealias Subject = Result<ValidationSubject, Unchecked>
 
-extension Result {
-    fileprivate var failure: Failure? {
-        if case .failure(let failure) = self { failure } else { nil }
+extension Result where Failure == Unchecked {
+    fileprivate var unchecked: Unchecked? {
+        if case .failure(let unchecked) = self { unchecked } else { nil }
     }
 }
 
 extension CommandFailure {
-    /// This failure with the path of the file before its message, where the message does not name the file yet.
+    /// The failure with the path of the file in front of its message, where the message does not name the
+    /// path.
     fileprivate func naming(_ path: String) -> CommandFailure {
         message.contains(path) ? self : about(path)
-    }
-}
-
-/// An identity to check, with the certificates that came with it.
-private struct Candidate {
-    let certificate: Certificate
-    let privateKey: Result<PrivateKey, any Error>
-    let helpers: [Certificate]
-}
-
-/// The checks of one identity.
-private struct IdentityVerification {
-    typealias Check = VerificationDocument.Check
-
-    let label: String
-    let type: String
-    let serial: String
-    let valid: Bool
-    let checks: [Check]
-    /// Why the private key could not be read and compared; nil where it was.
-    let unread: CommandFailure?
-
-    var document: VerificationDocument.Result {
-        .init(label: label, type: type, serial: serial, valid: valid, checks: checks)
-    }
-
-    var verdict: String {
-        valid ? "ok" : checks.contains { $0.outcome == Self.failed } ? "FAILED" : "NOT CHECKED"
-    }
-
-    private static let failed = Verification.Outcome.failed.word
-
-    init(_ candidate: Candidate, _ verifier: CertificateVerifier, at date: Date) {
-        let summary = IdentitySummary(candidate.certificate)
-        let type = summary.type(.keySharing2025)
-        var verifier = verifier
-        verifier.intermediates += candidate.helpers
-        verifier.expectedKeyUsage = type.expectedKeyUsage(isEllipticCurve: summary.facts.isEllipticCurve)
-        verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
-        let verification = verifier.verify(candidate.certificate, at: date)
-        let match: Check
-        do {
-            let matches = try candidate.privateKey.get().matches(candidate.certificate)
-            match = Check(
-                check: "key match",
-                outcome: (matches ? Verification.Outcome.passed : .failed).word,
-                explanation: matches
-                    ? "the private key is the certificate's" : "the private key is another one's")
-            unread = nil
-        } catch {
-            let failure = CommandFailure(error)
-            match = Check(
-                check: "key match", outcome: Verification.Outcome.notChecked.word,
-                explanation: failure.message)
-            unread = failure
-        }
-        checks =
-            [match]
-            + verification.checks.map {
-                Check(check: $0.kind.words, outcome: $0.outcome.word, explanation: $0.explanation)
-            }
-        valid = verification.isValid && match.outcome == Verification.Outcome.passed.word
-        label = summary.label
-        self.type = type.rawValue
-        serial = summary.serialNumber
-    }
-}
-
-extension Verification.Outcome {
-    fileprivate var word: String {
-        switch self {
-        case .passed: "pass"
-        case .failed: "fail"
-        case .notChecked: "not checked"
-        }
-    }
-}
-
-extension Verification.Kind {
-    fileprivate var words: String {
-        switch self {
-        case .chain: "chain"
-        case .validity: "validity"
-        case .keyUsage: "key usage"
-        case .extendedKeyUsage: "extended key usage"
-        case .policies: "policies"
-        case .nameConstraints: "name constraints"
-        case .revocation: "revocation"
-        case .strength: "strength"
-        }
     }
 }

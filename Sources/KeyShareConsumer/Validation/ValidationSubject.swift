@@ -1,0 +1,42 @@
+internal import KeySharing
+package import OpenSSL
+
+/// An identity to validate, with the certificates that came with it.
+package struct ValidationSubject: Sendable {
+    /// The certificate to validate.
+    package let certificate: Certificate
+    /// The private key; an error where it cannot be read, as on a locked device.
+    package let privateKey: Result<PrivateKey, any Error>
+    /// Certificates that came with the identity, from which a chain may be built.
+    package let intermediates: [Certificate]
+
+    /// Makes a subject.
+    package init(
+        certificate: Certificate, privateKey: Result<PrivateKey, any Error>, intermediates: [Certificate] = []
+    ) {
+        self.certificate = certificate
+        self.privateKey = privateKey
+        self.intermediates = intermediates
+    }
+
+    /// The identity in the consumer's keychain.
+    package init(_ identity: StoredIdentity, in store: ConsumerStore) {
+        self.init(
+            certificate: identity.certificate,
+            privateKey: Result { try store.privateKey(of: identity.summary.label) })
+    }
+
+    /// The subjects of a PKCS #12 file: the identities in it, and the certificates that a key names by
+    /// localKeyID though they are for another key. The latter fail the check of the key.
+    package static func all(in contents: PKCS12Contents) -> [ValidationSubject] {
+        let pairs =
+            contents.identities.map { ($0.certificate, $0.privateKey) }
+            + contents.mismatchedKeys.flatMap { key in
+                key.namedCertificates.map { ($0, key.privateKey) }
+            }
+        return pairs.map { certificate, key in
+            ValidationSubject(
+                certificate: certificate, privateKey: .success(key), intermediates: contents.certificates)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import SecretMemory
+import Testing
+import ZipBundles
+
+@testable import KeyShareConsumer
+
+@Suite("FileReader and PasswordOrigin")
+struct FileReaderTests {
+    @Test("A file is taken for a zip by an entry or an end record at the start")
+    func isZip() throws {
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        #expect(FileReader.isZip(try ZipBundle.create([], modified: date)))
+        #expect(FileReader.isZip(try ZipBundle.create([("a.p12", [1])], modified: date)))
+        #expect(!FileReader.isZip(try TestIdentity("a").file()))
+        #expect(!FileReader.isZip([]) && !FileReader.isZip([0x50, 0x4B]))
+    }
+
+    @Test("A PKCS #12 file is one entry without a name")
+    func singleFile() async throws {
+        let identity = try TestIdentity("a")
+        let entries = try await FileReader().entries(
+            of: try identity.file(), password: SecretBytes(utf8: "password"))
+        #expect(entries.map(\.name) == [nil])
+        guard case .read(let contents) = entries.first?.contents else {
+            Issue.record("the file opens under its password")
+            return
+        }
+        #expect(contents.identities.map(\.label) == [identity.certificate.label])
+    }
+
+    @Test("A wrong password is blamed on the party that gave it, and no other error is")
+    func blame() throws {
+        let wrong: any Error = try #require(
+            #expect(throws: PKCS12Error.self) {
+                try PKCS12.read(try TestIdentity("a").file(), password: .text(SecretBytes(utf8: "other")))
+            })
+        #expect((PasswordOrigin.user.blamed(for: wrong) as? PKCS12Error)?.code == .wrongPassword)
+        let blamed = [PasswordOrigin.service, .silentService, .pasteboard].map {
+            ($0.blamed(for: wrong) as? ImportError)?.code
+        }
+        #expect(blamed == [.servicePassword, .emptyAnswer, .pasteboardHoldsOther])
+        let other: any Error = ImportError(.nothingToImport, "")
+        #expect((PasswordOrigin.service.blamed(for: other) as? ImportError)?.code == .nothingToImport)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import KeyShareConsumer
+
+@Suite("IdentityValidator")
+struct IdentityValidatorTests {
+    private let date = Date(timeIntervalSince1970: 1_800_000_000)
+
+    /// The outcomes of the checks that are named, in the order of the names.
+    private func outcomes(_ report: ValidationReport, _ names: String...) -> [Verification.Outcome?] {
+        names.map { name in report.checks.first { $0.name == name }?.outcome }
+    }
+
+    @Test("An identity whose chain is trusted and whose key matches is valid")
+    func valid() throws {
+        let identity = try TestIdentity("a")
+        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
+        #expect(
+            outcomes(report, "key match", "chain", "validity", "key usage")
+                == Array(repeating: .passed, count: 4))
+        #expect(report.identity.label == identity.certificate.label)
+        #expect(report.checks.first?.name == "key match" && report.keyError == nil)
+    }
+
+    @Test("An identity that nothing trusted has signed fails the check of the chain")
+    func untrusted() throws {
+        let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
+        let report = IdentityValidator(trusting: [other.certificate], at: date).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
+        #expect(outcomes(report, "key match", "chain") == [.passed, .failed])
+        #expect(!report.isValid && report.hasFailed)
+    }
+
+    @Test("A private key of another certificate fails the check of the key")
+    func foreignKey() throws {
+        let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
+        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .success(other.privateKey)))
+        #expect(outcomes(report, "key match", "chain") == [.failed, .passed])
+        #expect(!report.isValid && report.hasFailed)
+    }
+
+    @Test("A private key that cannot be read leaves its check unmade, and the identity not valid")
+    func unreadableKey() throws {
+        let identity = try TestIdentity("a")
+        let error = ImportError(.noPassword, "the device is locked")
+        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .failure(error)))
+        #expect(outcomes(report, "key match") == [.notChecked])
+        #expect(report.keyError as? ImportError == error)
+        #expect(!report.isValid)
+    }
+
+    @Test("A certificate is judged at the date of the validator")
+    func validityDate() throws {
+        let identity = try TestIdentity("a")
+        let report = IdentityValidator(
+            trusting: [identity.certificate], at: Date(timeIntervalSince1970: 1_900_000_001)
+        ).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
+        #expect(outcomes(report, "validity") == [.failed])
+    }
+
+    @Test("The subjects of a file are its identities with the other certificates of the file")
+    func subjects() throws {
+        let (identity, authority) = (try TestIdentity("a"), try TestIdentity("authority"))
+        let contents = try PKCS12.read(
+            try identity.file(chain: [authority.certificate]),
+            password: .text(SecretBytes(utf8: "password")))
+        let subjects = ValidationSubject.all(in: contents)
+        #expect(subjects.map(\.certificate.label) == [identity.certificate.label])
+        #expect(subjects.first?.intermediates.map(\.label) == [authority.certificate.label])
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import Testing
+
+@Suite("Requirement")
+struct RequirementTests {
+    @Test(
+        "A requirement is read from a type, or a type and a count from 1",
+        arguments: [
+            ("signature", Requirement(.signature)), ("encryption:4", Requirement(.encryption, count: 4)),
+            ("unknown:1", Requirement(.unknown)), ("multi", nil), ("nobody", nil), ("", nil), (":", nil),
+            ("signature:", nil), ("signature:0", nil), ("signature:-1", nil), ("signature:x", nil),
+            ("signature:1:1", nil), ("Signature", nil),
+        ] as [(String, Requirement?)])
+    func reading(text: String, expected: Requirement?) {
+        #expect(Requirement(text) == expected)
+    }
+
+    @Test("A requirement is printed as it is read, and a count of 1 is left out")
+    func printing() {
+        #expect(Requirement(.signature).description == "signature")
+        #expect(Requirement(.encryption, count: 4).description == "encryption:4")
+    }
+
+    private func identity(_ label: String, _ usage: KeyUsage) -> IdentitySummary {
+        IdentitySummary(
+            label: label, serialNumber: "01", notBefore: Date(timeIntervalSince1970: 0),
+            facts: CertificateFacts(keyUsage: usage))
+    }
+
+    @Test("What is missing is counted by type, an identity that arrived twice once")
+    func missing() {
+        let encryption = identity("A", .keyEncipherment)
+        let signature = identity("B", [.digitalSignature, .nonRepudiation])
+        let required = [
+            Requirement(.signature), Requirement(.encryption, count: 2), Requirement(.encryption, count: 3),
+            Requirement(.device),
+        ]
+        #expect(
+            Requirement.missing(required, in: [signature, encryption, encryption])
+                == [Requirement(.encryption, count: 2), Requirement(.device)])
+        #expect(Requirement.missing([Requirement(.signature)], in: [signature]).isEmpty)
+        #expect(Requirement.missing([], in: []).isEmpty)
+    }
+}
