@@ -21,7 +21,7 @@ package struct CertificateError: Failure {
         /// The key is of a kind that OpenSSL knows, and its contents are wrong.
         case malformedKey
         /// The key is refused because loading it could take too long; `oid` is the identifier of its algorithm.
-        /// See ``KeyLoadingPolicy``.
+        /// See `KeyLoadingPolicy`.
         case costlyKey(oid: String)
         /// A value cannot be written in ASN.1: an empty object identifier, an e-mail address that is not ASCII, a
         /// year after 9999.

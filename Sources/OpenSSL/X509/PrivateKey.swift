@@ -45,7 +45,7 @@ package struct PrivateKey: Sendable {
     ///
     /// - Throws: `malformed` or `trailingBytes` if the bytes are no PKCS #8; `unsupportedKey` if OpenSSL does not have
     ///   the algorithm or the curve; `malformedKey` if the key's own contents are wrong; `costlyKey` if
-    ///   ``KeyLoadingPolicy`` refuses the key.
+    ///   `KeyLoadingPolicy` refuses the key.
     package init(pkcs8: SecretBytes) throws(CertificateError) {
         let (info, rest) = unsafe pkcs8.withUnsafeBytes { bytes -> (OpaquePointer?, Int) in
             guard let start = bytes.baseAddress else { return (nil, 0) }

@@ -11,7 +11,7 @@ package struct PublicKey: Sendable, Hashable {
     /// The kind of key, which follows from the algorithm's object identifier and parameters.
     package let type: KeyType
 
-    /// Whether ``KeyLoadingPolicy`` allows loading the key.
+    /// Whether `KeyLoadingPolicy` allows loading the key.
     let isLoadable: Bool
     /// The length in octets of the BIT STRING's contents, which are the last octets of ``spki``.
     private let keyCount: Int
@@ -43,7 +43,7 @@ package struct PublicKey: Sendable, Hashable {
 
     /// The size of the key in bits: of the modulus for RSA, of the order for curves (EVP_PKEY_get_bits(3)).
     ///
-    /// It is 0 if OpenSSL cannot load the key or if ``KeyLoadingPolicy`` does not allow it. Each call loads the key,
+    /// It is 0 if OpenSSL cannot load the key or if `KeyLoadingPolicy` does not allow it. Each call loads the key,
     /// which takes about 80 µs.
     package var bits: Int {
         unsafe withPointer { key in
@@ -68,7 +68,7 @@ package struct PublicKey: Sendable, Hashable {
 
     /// Loads the key and gives `body` the C key (`EVP_PKEY`), which is freed after the call.
     ///
-    /// The pointer is nil if OpenSSL cannot load the key or if ``KeyLoadingPolicy`` does not allow it.
+    /// The pointer is nil if OpenSSL cannot load the key or if `KeyLoadingPolicy` does not allow it.
     func withPointer<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
         guard isLoadable else { return body(nil) }
         let key = unsafe spki.withUnsafeBufferPointer { bytes -> OpaquePointer? in
