@@ -280,8 +280,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CommandSupport", "Fixtures", "TestSupport", "keyshare-provider", "keyshare-consumer",
-                "keyshare-device",
+                "CommandSupport", "DeviceSimulation", "Fixtures", "TestSupport", "keyshare-provider",
+                "keyshare-consumer", "keyshare-device",
             ],
             exclude: ["Golden"]),
     ]

@@ -12,7 +12,7 @@ struct ProgressBarTests {
         ) { start + .milliseconds(rest.popFirst() ?? 0) }
     }
 
-    @Test("is drawn ten times a second at most, with the rate since it was first drawn")
+    @Test("The progress bar is drawn ten times a second at most, with the rate since the first drawing")
     func intervals() {
         var bar = bar([0, 99, 100, 150, 1000])
         #expect(bar.line(2000)?.contains("2,000 of 10,000 identities") == true)
@@ -23,7 +23,7 @@ struct ProgressBarTests {
         #expect(bar.line(4000)?.hasSuffix("4,000 of 10,000 identities, 2,000/s, 3 s left") == true)
     }
 
-    @Test("is as wide as there is room for, and gives way to the numbers")
+    @Test("The progress bar is as wide as there is room for, and gives way to the numbers")
     func width() {
         func line(_ columns: Int) -> String {
             ProgressBar.line(25, of: 100, "identities", rate: 0, columns: columns)
@@ -38,7 +38,7 @@ struct ProgressBarTests {
     }
 
     @Test(
-        "tells the time left in two units",
+        "The time left is told in its two largest units",
         arguments: [
             (0.2, "1 s"), (59, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"), (7800, "2 h 10 min"),
             (.infinity, "277777 h 46 min"),

@@ -1,9 +1,10 @@
+import CommandSupport
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-@Suite("Backup and restore by the command")
+@Suite("Backup and restore")
 struct BackupCommandTests {
     private let simulation: Simulation
     private var backup: String { simulation.scratch.path("backup") }
@@ -14,30 +15,32 @@ struct BackupCommandTests {
     }
 
     private func labels() async throws -> Set<String> {
-        Set(try await simulation.items().compactMap { $0["identifier"] as? String })
+        Set(try await simulation.items().map(\.identifier))
     }
 
-    @Test("Brings back what was there, to a provider that serves all the while")
+    @Test("A backup brings back what was there, to a provider that serves all the while")
     func loop() async throws {
         try await simulation.serve()
         let before = try await labels()
         let item = try #require(before.sorted().first { $0.count == 64 })
         let written = try await simulation.provider("backup", backup, "--json")
-        #expect(try written.status == 0 && (written.json()["items"] as? Int ?? 0) > 7)
+        // Three identities, four authorities and the service password.
+        let items = try written.document(BackupDocument.self).items
+        #expect(written.status == 0 && items == 8)
         #expect(try await simulation.provider("clear", "--yes").status == 0)
         #expect(try await simulation.consumer("import", item).status == 9)
         // The running provider has made itself a new password by now, which goes.
         let restored = try await simulation.provider("restore", backup, "--force", "--json")
         #expect(restored.status == 0)
-        #expect(try restored.json()["restored"] as? Int == written.json()["items"] as? Int)
-        #expect(try restored.json()["left"] as? Int == 0)
+        let restoration = try restored.document(RestorationDocument.self)
+        #expect(restoration.restored == items && restoration.left == 0)
         #expect(try await labels() == before)
         #expect(try await simulation.consumer("import", item).status == 0)
         #expect(try await simulation.provider("check").status == 0)
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("Overwrites neither a file nor a keychain without --force")
+    @Test("Neither backup nor restore overwrites a file or a keychain without --force")
     func force() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let bytes = try simulation.scratch.read("backup")
@@ -51,7 +54,7 @@ struct BackupCommandTests {
         #expect(try await simulation.provider("restore", backup, "--force").status == 0)
     }
 
-    @Test("Needs files of their own, outside the device, for a backup and its key")
+    @Test("A backup and its key need files of their own, outside the device")
     func places() async throws {
         let inside = simulation.device + "/keychain/"
         for arguments in [
@@ -74,7 +77,8 @@ struct BackupCommandTests {
         }
     }
 
-    @Test("Recovers a device whose keychain is lost, once nobody serves from it, and says where the rest is")
+    @Test(
+        "Restore recovers a device whose keychain is lost, unless a provider serves, and names what it kept")
     func recovery() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let before = try await labels()
@@ -88,7 +92,9 @@ struct BackupCommandTests {
 
         let restored = try await simulation.provider("restore", backup, "--force", "--json")
         #expect(restored.status == 0)
-        #expect(try restored.json()["keptIn"] as? String == simulation.device + "/keychain/damaged-1")
+        #expect(
+            try restored.document(RestorationDocument.self).keptIn
+                == simulation.device + "/keychain/damaged-1")
         #expect(try await labels() == before)
         #expect(try await simulation.provider("check").status == 0)
 
@@ -101,7 +107,7 @@ struct BackupCommandTests {
         #expect(try await labels() == before)
     }
 
-    @Test("Tells a file that is none, one that is not there, and another device's apart")
+    @Test("Restore tells apart a file that is no backup, a missing file, and the backup of another device")
     func refused() async throws {
         let text = try simulation.write("nothing", as: "text")
         let none = try await simulation.provider("restore", text, "--force", "--json")

@@ -1,10 +1,11 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
 @Suite("What browse enables for a type")
 struct BrowseTableTests {
-    /// The rules once more, by the shape of the identifiers alone.
+    /// The rules of docs/rules.md R2 a second time, by the shape of the identifiers alone.
     private func isEnabled(_ contentType: String, for requested: String) -> Bool {
         let isCompanion = contentType.hasSuffix("-p12")
         let isFile = isCompanion || contentType == "purebred2025.rsa.pkcs-12"
@@ -19,7 +20,7 @@ struct BrowseTableTests {
         }
     }
 
-    @Test("is exactly what conforms to it, for each of the 22 types and the system's")
+    @Test("Browse enables exactly what conforms to the type, for each of the 22 types and the system's")
     func everyType() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -41,32 +42,30 @@ struct BrowseTableTests {
         for type in types {
             for container in folders {
                 let run = try await simulation.consumer("browse", container, "--uti", type, "--json")
-                let json = try run.json()
-                #expect(json["requested"] as? [String] == [type])
-                let items = try #require(json["items"] as? [[String: Any]])
-                #expect(!items.isEmpty)
-                for item in items {
-                    let contentType = try #require(item["contentType"] as? String)
+                let listing = try run.document(ItemListingDocument.self)
+                #expect(listing.requested == [type])
+                #expect(!listing.items.isEmpty)
+                for item in listing.items {
                     #expect(
-                        item["enabled"] as? Bool == isEnabled(contentType, for: type),
-                        "\(contentType) in \(container) for \(type)")
+                        item.enabled == isEnabled(item.contentType, for: type),
+                        "\(item.contentType) in \(container) for \(type)")
                 }
             }
         }
     }
 
-    @Test("takes asking for nothing as asking for the plain type")
+    @Test("A request without types asks for the plain PKCS #12 type")
     func nothing() async throws {
         let simulation = try Simulation()
         try await simulation.serve()
-        let json = try await simulation.consumer("browse", "--json").json()
-        #expect(json["requested"] as? [String] == ["purebred2025.rsa.pkcs-12"])
-        #expect(json["mechanism"] as? String == "2025")
-        #expect(json["container"] as? String == "root")
+        let listing = try await simulation.consumer("browse", "--json").document(ItemListingDocument.self)
+        #expect(listing.requested == ["purebred2025.rsa.pkcs-12"])
+        #expect(listing.mechanism == "2025")
+        #expect(listing.container == "root")
     }
 
     @Test(
-        "refuses types that cannot be asked for, with a hint",
+        "Types that cannot be asked for are refused with a hint",
         arguments: [
             (["purebred2025.select.all_user"], "use purebred2025.select.all-user"),
             (["purebred2025.select.no_filter-p12"], "use purebred2025.select.no-filter-p12"),

@@ -1,8 +1,9 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("The provider's look at its own keychain")
+@Suite("Check of the provider's keychain")
 struct CheckTests {
     private let simulation: Simulation
 
@@ -27,31 +28,30 @@ struct CheckTests {
         try contents.write(to: URL(fileURLWithPath: database))
     }
 
-    @Test("finds nothing wrong with what was just made")
+    @Test("Check finds nothing wrong with a keychain that was just filled, nor with a new device")
     func sound() async throws {
         let run = try await simulation.provider("check", "--json")
         #expect(run.status == 0)
-        #expect(try run.json()["identities"] as? Int == 7)
-        #expect((try run.json()["problems"] as? [Any])?.isEmpty == true)
+        let report = try run.document(IntegrityDocument.self)
+        #expect(report.identities == 7 && report.problems.isEmpty)
         #expect(try await Simulation().provider("check").status == 0)
     }
 
-    @Test("names the record that was altered, ends with 74 and changes nothing")
+    @Test("Check names the record that was altered, ends with 74 and changes nothing")
     func altered() async throws {
-        let label = try #require(try await simulation.items().first?["identifier"] as? String)
+        let label = try await simulation.firstIdentifier()
         let other = String(label.dropLast()) + (label.hasSuffix("0") ? "1" : "0")
         try exchange(Array(label.utf8), by: Array(other.utf8))
         let before = try Data(contentsOf: URL(fileURLWithPath: database))
         let run = try await simulation.provider("check", "--json")
         #expect(run.status == 74)
         #expect(try run.errorCode() == "damaged")
-        let problems = try #require(try run.json()["problems"] as? [[String: Any]])
-        #expect(problems.map { $0["label"] as? String }.contains(other))
+        #expect(try run.document(IntegrityDocument.self).problems.map(\.label).contains(other))
         #expect(try await simulation.provider("check").errors.contains("clear empties the keychain"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
     }
 
-    @Test("says that a file is no keychain any more, and serve does not start on it")
+    @Test("Check says that a file is no keychain any more, and serve does not start on it")
     func broken() async throws {
         var contents = try Data(contentsOf: URL(fileURLWithPath: database))
         // Pages behind the first, so that the file opens and its structure is wrong.
@@ -63,7 +63,7 @@ struct CheckTests {
         }
     }
 
-    @Test("misses neither a lost keychain nor folders that others may enter, and makes and mends nothing")
+    @Test("Check finds a lost keychain and folders that others may enter, and makes and repairs nothing")
     func lost() async throws {
         let files = FileManager.default
         let folder = simulation.device + "/keychain"
@@ -72,8 +72,7 @@ struct CheckTests {
         }
         let exposed = try await simulation.provider("check", "--json")
         #expect(exposed.status == 74)
-        let problems = try #require(try exposed.json()["problems"] as? [[String: Any]])
-        #expect(problems.map { $0["kind"] as? String } == ["device", "device"])
+        #expect(try exposed.document(IntegrityDocument.self).problems.map(\.kind) == ["device", "device"])
         #expect(exposed.errors.contains("hint: close the folders"))
         #expect(try files.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o777)
 
@@ -92,7 +91,7 @@ struct CheckTests {
         #expect(!files.fileExists(atPath: none.device))
     }
 
-    @Test("serves without core dumps, and with every descriptor that it may have")
+    @Test("The provider serves without core dumps, and with every descriptor that it may have")
     func process() async throws {
         try await simulation.serve()
         let identifier = try simulation.servingProcess()

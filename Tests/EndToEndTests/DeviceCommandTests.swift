@@ -1,9 +1,11 @@
+import CommandSupport
+import DeviceSimulation
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-@Suite("The device's command")
+@Suite("The commands of the device")
 struct DeviceCommandTests {
     private let simulation: Simulation
 
@@ -17,19 +19,29 @@ struct DeviceCommandTests {
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
     }
 
-    /// A list of the JSON document that a command writes.
-    private func list(_ name: String, _ arguments: String...) async throws -> [[String: Any]] {
+    /// The JSON document that a command writes.
+    private func document<Document: Decodable>(
+        _ type: Document.Type, _ arguments: String...
+    ) async throws -> Document {
         let run = try await simulation.device(arguments + ["--json"])
         #expect(run.status == 0 && run.errors.isEmpty)
-        return try #require(try run.json()[name] as? [[String: Any]])
+        return try run.document(type)
     }
 
-    private func keychain(_ app: String) async throws -> [[String: Any]] {
-        let run = try await simulation.device("keychain", "--app", app, "--json")
-        return try #require(try run.json()["items"] as? [[String: Any]])
+    private func keychain(_ app: String) async throws -> [KeychainDocument.Item] {
+        try await document(KeychainDocument.self, "keychain", "--app", app).items
     }
 
-    @Test("keeps the device in the home that the environment names, unless it names a better place")
+    private func pasteboard(_ arguments: String...) async throws -> PasteboardDocument {
+        try await simulation.device(["pasteboard", "--json"] + arguments).document(PasteboardDocument.self)
+    }
+
+    private func channels(_ arguments: String...) async throws -> [ChannelsDocument.Channel] {
+        try await simulation.device(["channels", "--json"] + arguments).document(ChannelsDocument.self)
+            .channels
+    }
+
+    @Test("The device lies in the home that the environment names, or in the data folder where one is named")
     func home() async throws {
         func make(_ environment: [String: String]) async throws {
             let run = try RunningCommand(.device, ["lock"], environment: environment)
@@ -45,17 +57,17 @@ struct DeviceCommandTests {
         #expect(FileManager.default.fileExists(atPath: data + "/keyshare"))
     }
 
-    @Test("lists the provider with its extensions, of one team and in the same groups, and the consumer")
+    @Test("Apps lists the provider and its extensions, which share team and groups, and the consumer")
     func apps() async throws {
-        let apps = try await list("apps", "apps")
-        let kinds = apps.map { $0["kind"] as? String }
-        #expect(kinds == ["application", "fileProvider", "fileProviderInterface", "application"])
-        let groups = apps.map { ($0["entitlements"] as? [String: [String]])?["keychain-access-groups"] }
+        let apps = try await document(AppsDocument.self, "apps").apps
+        #expect(
+            apps.map(\.kind) == ["application", "fileProvider", "fileProviderInterface", "application"])
+        let groups = apps.map(\.entitlements.keychainAccessGroups)
         #expect(groups[0] == groups[1] && groups[0] == groups[2] && groups[0] != groups[3])
-        #expect(Set(apps.compactMap { $0["teamIdentifier"] as? String }).count == 2)
+        #expect(Set(apps.map(\.teamIdentifier)).count == 2)
     }
 
-    @Test("leads the device from state to state, and says each")
+    @Test("Lock, unlock, restart and passcode lead from state to state, and each says which state it is")
     func states() async throws {
         for (arguments, state) in [
             (["lock"], "locked"), (["unlock"], "unlocked"), (["restart"], "before-first-unlock"),
@@ -65,7 +77,7 @@ struct DeviceCommandTests {
         ] {
             let run = try await simulation.device(arguments + ["--json"])
             #expect(run.status == 0)
-            #expect(try run.json()["state"] as? String == state)
+            #expect(try run.document(DeviceStateDocument.self).state == state)
         }
         #expect(try await simulation.device("passcode", "remove").status == 10)
         #expect(try await simulation.device("lock").errors == "the device is locked\n")
@@ -74,44 +86,39 @@ struct DeviceCommandTests {
         #expect(try await simulation.device("sleep").status == 64)
     }
 
-    @Test("shows what each app sees in the keychain and what of it is open, and no secret")
+    @Test("Keychain shows what each app sees and what of it is open, and no secret")
     func keychain() async throws {
         try await provision()
         #expect(try await keychain("consumer").isEmpty)
         let items = try await keychain("provider")
-        #expect(items.count == (try await keychain("files")).count && items.count > 1)
-        #expect(items.contains { $0["class"] as? String == "idnt" })
-        #expect(items.allSatisfy { $0["isOpen"] as? Bool == true })
-        #expect(
-            Set(items.flatMap(\.keys)) == ["app", "class", "name", "accessGroup", "accessible", "isOpen"])
+        #expect(items.map(\.name) == (try await keychain("files")).map(\.name))
+        #expect(items.map(\.class) == Array(repeating: "idnt", count: 5))
+        #expect(items.allSatisfy { $0.isOpen })
         try await simulation.device("restart")
-        #expect(try await keychain("provider").allSatisfy { $0["isOpen"] as? Bool == false })
+        #expect(try await keychain("provider").contains(where: \.isOpen) == false)
         let table = try await simulation.device("keychain")
         #expect(table.text.contains("AfterFirstUnlockThisDeviceOnly"))
         #expect(table.errors.hasSuffix("; the device is before-first-unlock\n"))
     }
 
-    @Test("shows who is in which application group")
+    @Test("Groups shows the members and the files of each application group")
     func groups() async throws {
-        let groups = try await list("groups", "groups")
-        #expect(groups.map { $0["identifier"] as? String } == ["group.red.hound.keyshare.provider"])
-        #expect((groups[0]["members"] as? [String])?.count == 3)
-        #expect((groups[0]["files"] as? [String])?.isEmpty == true)
+        let groups = try await document(GroupsDocument.self, "groups").groups
+        #expect(groups.map(\.identifier) == ["group.red.hound.keyshare.provider"])
+        #expect(groups[0].members.count == 3 && groups[0].files.isEmpty)
     }
 
-    @Test("shows whose item is on the pasteboard and who tried to read it, and clears it")
+    @Test("Pasteboard shows the owner of the item and who tried to read it, and clears it")
     func pasteboard() async throws {
         try await provision()
         try await simulation.serve()
         let import_ = ["import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all-user"]
         #expect(try await simulation.consumer(import_ + ["--deny-paste"]).status == 10)
-        var board = try await simulation.device("pasteboard", "--json").json()
-        #expect(board["owner"] as? String == "red.hound.keyshare.provider.interface")
+        #expect(try await pasteboard().owner == "red.hound.keyshare.provider.interface")
         #expect(try await simulation.consumer(import_ + ["--allow-paste"]).status == 0)
-        board = try await simulation.device("pasteboard", "--clear", "--json").json()
-        #expect(board["owner"] == nil)
-        let outcomes = (board["accesses"] as? [[String: Any]])?.map { $0["outcome"] as? String }
-        #expect(outcomes == ["denied", "allowed"])
+        let cleared = try await pasteboard("--clear")
+        #expect(cleared.owner == nil)
+        #expect(cleared.accesses.map(\.outcome) == [.denied, .allowed])
         let later = try await simulation.device("pasteboard", "--at", "2100-01-01")
         #expect(later.status == 0 && later.errors.hasPrefix("the pasteboard is empty"))
     }
@@ -120,22 +127,16 @@ struct DeviceCommandTests {
         "keychain", "app-group", "database", "file", "loopback-http", "key-sharing-2025", "url-pasteboard",
     ]
 
-    @Test("tries every channel, and claims what was tried")
+    @Test("Channels tries every channel, and claims only what it tried")
     func channels() async throws {
-        let channels = try await list("channels", "channels")
-        #expect(channels.map { $0["channel"] as? String } == Self.channels)
-        #expect(channels.allSatisfy { $0["works"] as? Bool == true && $0["isInPlainFile"] as? Bool == false })
+        let channels = try await document(ChannelsDocument.self, "channels").channels
+        #expect(channels.map(\.channel) == Self.channels)
+        #expect(channels.allSatisfy { $0.works && $0.isInPlainFile == false })
         #expect(
-            channels.map { $0["othersRead"] as? String } == [
-                "no", "no", "no", "no", "no", "with consent", "with consent",
-            ])
-        #expect(
-            channels.map { $0["survivesRestart"] as? Bool } == [true, true, true, true, false, true, false])
-        #expect(
-            channels.map { $0["survivesReinstall"] as? Bool } == [
-                true, false, false, true, false, true, false,
-            ])
-        #expect(channels.allSatisfy { ($0["handOverMilliseconds"] as? Double ?? 0) > 0 })
+            channels.map(\.othersRead) == ["no", "no", "no", "no", "no", "with consent", "with consent"])
+        #expect(channels.map(\.survivesRestart) == [true, true, true, true, false, true, false])
+        #expect(channels.map(\.survivesReinstall) == [true, false, false, true, false, true, false])
+        #expect(channels.allSatisfy { $0.handOverMilliseconds ?? 0 > 0 })
         let table = try await simulation.device("channels")
         #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.channels.count + 1)
         #expect(try trials().isEmpty)
@@ -158,7 +159,7 @@ struct DeviceCommandTests {
         }
     }
 
-    @Test("leaves nothing of a trial that is interrupted", arguments: [SIGINT, SIGTERM])
+    @Test("A trial of channels that is interrupted leaves nothing", arguments: [SIGINT, SIGTERM])
     func interruptedChannels(signal: Int32) async throws {
         let running = try simulation.start(.device, "channels", "--json")
         try await waitForTrial(of: running)
@@ -168,7 +169,7 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("removes what a run left that was killed, and nothing of one that goes on")
+    @Test("Channels removes what a killed run left, and nothing of a run that goes on")
     func killedChannels() async throws {
         let killed = try simulation.start(.device, "channels")
         try await waitForTrial(of: killed)
@@ -183,7 +184,7 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "is 74 where channels fail for want of a disk, after the table of all of them",
+        "Channels ends with 74 on a full disk, after the table of all channels",
         .disabled(if: Sanitizers.areThreads, "the sanitizer does not start where no file can grow"))
     func fullDisk() async throws {
         let folder = simulation.device
@@ -200,15 +201,14 @@ struct DeviceCommandTests {
                         #expect(run?.text.contains("no: failed") == true)
                         continue
                     }
-                    let document = try? run?.json()
-                    #expect((document?["channels"] as? [[String: Any]])?.count == 7)
-                    #expect((document?["error"] as? [String: Any])?["code"] as? String != nil)
+                    #expect((try? run?.document(ChannelsDocument.self))?.channels.count == 7)
+                    #expect((try? run?.errorCode()) != nil)
                 }
             }
         }
     }
 
-    @Test("refuses entitlements to groups that cannot be, before anything is tried")
+    @Test("Channels refuses entitlements to impossible groups, before it tries anything")
     func badGroup() async throws {
         let plist = try plist("evil.plist", groups: ["../../evil"])
         for option in ["--sender-entitlements", "--receiver-entitlements"] {
@@ -220,12 +220,11 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("says why a channel is closed, for apps, entitlements and states of the user's choice")
+    @Test("Channels says why a channel is closed, for apps, entitlements and states of the user's choice")
     func closedChannels() async throws {
         func reasons(_ arguments: String...) async throws -> [String?] {
             let run = try await simulation.device(["channels", "--json"] + arguments)
-            let channels = try #require(try run.json()["channels"] as? [[String: Any]])
-            return channels.map { $0["reason"] as? String }
+            return try run.document(ChannelsDocument.self).channels.map(\.reason)
         }
         let strangers: [String?] = Array(repeating: "missing-entitlement", count: 3) + [nil, nil, nil, nil]
         #expect(try await reasons("--to", "consumer") == strangers)
@@ -255,33 +254,31 @@ struct DeviceCommandTests {
 
     /// The channels through a group: why each is closed, and the hint.
     private func groupChannels(_ arguments: String...) async throws -> [[String?]] {
-        let channels = try await simulation.device(["channels", "--json"] + arguments).json()["channels"]
-        return try #require(channels as? [[String: Any]]).prefix(3)
-            .map { [$0["reason"] as? String, $0["hint"] as? String] }
+        try await simulation.device(["channels", "--json"] + arguments).document(ChannelsDocument.self)
+            .channels.prefix(3).map { [$0.reason, $0.hint] }
     }
 
-    @Test("opens no channel through a group that no device's signatures give, whatever both apps name")
+    @Test("No channel opens through a group that no signature gives, even where both apps name the group")
     func impossibleGroups() async throws {
         for plist in [
             try plist("token.plist", "com.apple.token"),
             try plist("none.plist", "X.shared", groups: ["group.x"]),
         ] {
-            let both = ["--sender-entitlements", plist, "--receiver-entitlements", plist]
-            let run = try await simulation.device(["channels", "--json", "--to", "consumer"] + both)
-            let channels = try #require(try run.json()["channels"] as? [[String: Any]])
-            #expect(
-                channels.prefix(3).map { $0["reason"] as? String }
-                    == Array(repeating: "missing-entitlement", count: 3))
+            let tried = try await channels(
+                "--to", "consumer", "--sender-entitlements", plist, "--receiver-entitlements", plist)
+            #expect(tried.prefix(3).map(\.reason) == Array(repeating: "missing-entitlement", count: 3))
         }
     }
 
-    @Test("gives the receiver that nobody names the groups of the sender's own property list")
+    @Test("A receiver that is not named has the groups of the sender's property list")
     func defaultReceiver() async throws {
         let own = try plist("own.plist", "PRVD000001.own", groups: ["group.own"])
         #expect(try await groupChannels("--sender-entitlements", own).allSatisfy { $0 == [nil, nil] })
     }
 
-    @Test("says of a group that it was forgotten on the extension, also where the app has it by its own list")
+    @Test(
+        "Channels says that a group was forgotten on the extension, also where the app has it by its own list"
+    )
     func forgottenOnExtension() async throws {
         let host = try plist("host.plist", "PRVD000001.own", groups: ["group.own"])
         let none = try plist("none.plist")
@@ -295,14 +292,14 @@ struct DeviceCommandTests {
         #expect(back.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
     }
 
-    @Test("restores what may leave another device, which is nothing of provider and consumer")
+    @Test("Restore brings what may leave another device, which is nothing of provider and consumer")
     func restore() async throws {
         try await provision()
         let new = simulation.scratch.path("new")
         let run = try await simulation.device("restore", simulation.device, "--device", new, "--json")
         #expect(run.status == 0)
-        #expect(try run.json()["restored"] as? Int == 0)
-        #expect(try run.json()["left"] as? Int ?? 0 > 1)
+        let restoration = try run.document(RestorationDocument.self)
+        #expect(restoration.restored == 0 && restoration.left == 5)
         #expect(try await simulation.device("restore", simulation.device).status == 64)
         try await simulation.device("lock")
         let locked = try await simulation.device("restore", simulation.device, "--device", new)
@@ -312,7 +309,7 @@ struct DeviceCommandTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.scratch.path("nowhere")))
     }
 
-    @Test("erases no device that is served from, whichever socket either command is told of")
+    @Test("Reset erases no device that a provider serves from, whichever sockets the commands name")
     func resetWhileServed() async throws {
         try await provision()
         let socket = simulation.scratch.path("elsewhere.sock")
@@ -322,10 +319,10 @@ struct DeviceCommandTests {
             #expect(try run.status == 10 && run.errorCode() == "provider-running")
             #expect(try await simulation.stopServing().status == 0)
         }
-        #expect(try await keychain("provider").count > 1)
+        #expect(!(try await keychain("provider").isEmpty))
     }
 
-    @Test("erases a device whose path is too long for a socket, and one whose keychain does not open")
+    @Test("Reset erases a device whose path is too long for a socket, and one whose keychain does not open")
     func resetOfBroken() async throws {
         let long = simulation.scratch.path(String(repeating: "x", count: 120))
         let provision = ["provision", "--key", "p256", "--generations", "1", "--types", "signature"]
@@ -341,7 +338,7 @@ struct DeviceCommandTests {
         #expect(try await simulation.device("keychain", "--device", long).status == 0)
     }
 
-    @Test("erases a device when it is meant and nobody serves from it")
+    @Test("Reset erases a device after confirmation, when no provider serves from it")
     func reset() async throws {
         try await provision()
         try await simulation.device("restart")
@@ -350,11 +347,11 @@ struct DeviceCommandTests {
         try await simulation.serve()
         let running = try await simulation.device("reset", "--yes", "--json")
         #expect(try running.status == 10 && running.errorCode() == "provider-running")
-        #expect(try await keychain("provider").count > 1)
+        #expect(!(try await keychain("provider").isEmpty))
         try await simulation.stopServing()
         let run = try await simulation.device("reset", "--yes", "--json")
-        #expect(try run.status == 0 && run.json()["state"] as? String == "unlocked")
+        #expect(try run.status == 0 && run.document(DeviceStateDocument.self).state == "unlocked")
         #expect(try await keychain("provider").isEmpty)
-        #expect(try await simulation.items().filter { $0["kind"] as? String == "pkcs12" }.isEmpty)
+        #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.isEmpty)
     }
 }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -15,17 +16,17 @@ struct ExitCodeTests {
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         password = try simulation.write("right\n", as: "password")
         file = simulation.scratch.path("signature.p12")
-        let label = try #require(try await simulation.items().first?["identifier"] as? String)
+        let label = try await simulation.firstIdentifier()
         try await simulation.provider("export", label, "-o", file, "--password-file", password)
     }
 
-    @Test("are 3 for a wrong password, from every way to give one")
+    @Test("A wrong password gives exit code 3, in whichever way it is given")
     func wrongPassword() async throws {
         let wrong = try simulation.write("wrong", as: "wrong")
         let byFile = try await simulation.consumer(
             "import", "--file", file, "--password-file", wrong, "--json")
         #expect(byFile.status == 3)
-        #expect(try byFile.statuses() == ["failed"])
+        #expect(try byFile.statuses() == [.failed])
         #expect(try byFile.errorCode() == "wrong-password")
         let byVariable = try await simulation.consumer(
             "import", "--file", file, "--password-env", "SECRET", environment: ["SECRET": "wrong"])
@@ -41,7 +42,7 @@ struct ExitCodeTests {
         #expect(right.status == 0)
     }
 
-    @Test("are 5 for what is no PKCS #12, cut short or broken")
+    @Test("A file that is no PKCS #12, cut short or broken gives exit code 5")
     func malformed() async throws {
         let whole = try simulation.scratch.read("signature.p12")
         let files = [
@@ -57,21 +58,21 @@ struct ExitCodeTests {
         }
         let inspected = try await simulation.consumer("inspect", files[0], "--json")
         #expect(inspected.status == 5)
-        #expect(try inspected.json()["verdict"] as? String == "malformed")
+        #expect(try inspected.document(InspectionDocument.self).verdict == "malformed")
         #expect(try await simulation.provider("import", files[0]).status == 5)
     }
 
-    @Test("are 6 where a type that was required is missing, and what arrived is kept")
+    @Test("A required type that is missing gives exit code 6, and what arrived is kept")
     func incomplete() async throws {
         let run = try await simulation.consumer(
             "import", "--file", file, "--password-file", password, "--require", "signature,encryption:2",
             "--json")
         #expect(run.status == 6)
-        #expect(try run.json()["missing"] as? [String] == ["encryption:2"])
+        #expect(try run.document(ImportDocument.self).missing == ["encryption:2"])
         #expect(try await simulation.held().count == 1)
     }
 
-    @Test("are 7 for what does not verify")
+    @Test("An identity that does not verify gives exit code 7")
     func validation() async throws {
         let trust = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", trust)
@@ -85,7 +86,7 @@ struct ExitCodeTests {
         #expect(try await simulation.consumer("verify", "--trust", foreign).status == 7)
     }
 
-    @Test("are 8 where no provider runs, with the hint how to start it")
+    @Test("A provider that does not run gives exit code 8, with a hint how to start it")
     func noProvider() async throws {
         let run = try await simulation.consumer("browse", "--json")
         #expect(run.status == 8)
@@ -94,7 +95,7 @@ struct ExitCodeTests {
         #expect(try await simulation.consumer("import", "PIV.zip").status == 8)
     }
 
-    @Test("are 9 for what does not exist, folders and empty archives among it")
+    @Test("A missing item, a folder and an empty archive give exit code 9")
     func noSuchItem() async throws {
         try await simulation.serve()
         for item in ["nothing.p12", "Encryption", "Nobody.zip", String(repeating: "0", count: 64)] {
@@ -109,7 +110,7 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("export", "nothing", "-o", "-").status == 9)
     }
 
-    @Test("are 10 for a disabled item and for what passes a limit")
+    @Test("A disabled item and a file over a limit give exit code 10")
     func refused() async throws {
         try await simulation.serve()
         let disabled = try await simulation.consumer("import", "Signature.zip", "--json")
@@ -121,11 +122,11 @@ struct ExitCodeTests {
             try await simulation.consumer("import", "--file", large, "--password-file", password).status == 10
         )
         let inspected = try await simulation.consumer("inspect", large, "--json")
-        #expect(try inspected.json()["verdict"] as? String == "refused")
+        #expect(try inspected.document(InspectionDocument.self).verdict == "refused")
     }
 
     @Test(
-        "are 64 for what the command line does not mean",
+        "Arguments that make no sense give exit code 64",
         arguments: [
             ["import"], ["import", "a", "--file", "b"], ["nonsense"], ["browse", "--nonsense"],
             ["import", "--file", "x", "--require", "everything"], ["list", "--quiet", "--verbose"],
@@ -140,7 +141,7 @@ struct ExitCodeTests {
         #expect(try run.errorCode() != nil)
     }
 
-    @Test("are 73 where no device can be made, 74 where a file cannot be read")
+    @Test("A device that cannot be made gives exit code 73, and a file that cannot be read gives 74")
     func files() async throws {
         let blocked = try simulation.write("a file", as: "blocked")
         #expect(try await simulation.consumer("list", "--device", blocked).status == 73)
@@ -149,16 +150,16 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
     }
 
-    @Test("are that of the first failure, with everything else tried")
+    @Test("Of several failures the first gives the exit code, and everything else is tried")
     func severalItems() async throws {
         try await simulation.serve()
         let run = try await simulation.consumer(
             "import", "Device.zip", "Signature.zip", "nothing.p12", "--uti", "public.zip-archive", "--json")
         #expect(run.status == 9)
-        #expect(try run.statuses() == ["failed", "imported", "failed"])
+        #expect(try run.statuses() == [.failed, .imported, .failed])
     }
 
-    @Test("are in every command's help")
+    @Test("The help of provider and consumer explains every exit code")
     func documented() async throws {
         for run in [try await simulation.provider("--help"), try await simulation.consumer("--help")] {
             #expect(run.status == 0)

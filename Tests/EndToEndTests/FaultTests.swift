@@ -1,10 +1,11 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("A consumer whose provider is at fault")
+@Suite("Faults of the service")
 struct FaultTests {
-    /// Every fault that serve knows, with the consumer's exit code and the code of its error.
+    /// Every fault that serve knows, with the exit code of the consumer and the code of the error.
     static let table: [(fault: String, status: Int32, error: String?)] = [
         ("no-service", 8, "no-password-service"), ("other-services-first", 0, nil),
         ("wrong-version", 8, "provider-unavailable"), ("neither", 8, "empty-answer"),
@@ -19,13 +20,15 @@ struct FaultTests {
         ("cut-stop", 0, nil),
     ]
 
-    @Test("survives it with the exit code that says what is wrong", arguments: table)
+    @Test(
+        "A consumer survives a provider at fault, with the exit code that says what is wrong",
+        arguments: table)
     func survives(fault: String, status: Int32, error: String?) async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve("--fault", fault)
-        let file = try #require(try await simulation.items().first?["filename"] as? String)
+        let file = try #require(try await simulation.items().first).filename
         // A root item of a known identifier is asked for by it; one given by its file name is looked for.
         let unaffected = ["cut-list": "Signature.zip", "cut-item": file][fault]
         for name in ["Signature.zip", file] where name != unaffected {
@@ -38,7 +41,7 @@ struct FaultTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("is told of every fault by serve's help, and no other is taken")
+    @Test("The help of serve lists every fault, and serve takes no other")
     func help() async throws {
         let simulation = try Simulation()
         let lines = try await simulation.provider("serve", "--help").text.split(separator: "\n")

@@ -1,13 +1,14 @@
+import CommandSupport
 import Fixtures
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Files on disk, several and odd ones")
+@Suite("Verdicts on files")
 struct FileVerdictTests {
     private let manifest = Fixtures.manifest
 
-    @Test("verify fails a key that names another key's certificate, beside an identity and alone")
+    @Test("Verify fails a key that names another key's certificate, beside an identity and alone")
     func mismatch() async throws {
         let simulation = try Simulation()
         for (name, outcomes) in [
@@ -20,7 +21,7 @@ struct FileVerdictTests {
         }
     }
 
-    @Test("verify tries every file and every label, and names those that gave nothing to check")
+    @Test("Verify tries every file and every label, and names those that gave nothing to check")
     func several() async throws {
         let simulation = try Simulation()
         let good = Fixtures.url(of: "signature-modern.p12").path
@@ -30,19 +31,18 @@ struct FileVerdictTests {
                 try verify(simulation) + files.flatMap { ["--file", $0] })
             #expect(run.status == 5)
             #expect(try keyMatches(run) == ["pass"])
-            let failures = try run.json()["failures"] as? [[String: Any]]
-            #expect(failures?.map { $0["item"] as? String } == [junk])
+            #expect(try run.document(VerificationDocument.self).failures?.map(\.item) == [junk])
             #expect(run.errors.contains(junk))
         }
         let imported = try await simulation.consumer(
             "import", "--file", good, "--password-file", try password(simulation), "--json")
-        let label = try #require(try imported.results().first?["label"] as? String)
+        let label = try #require(try imported.results().first?.label)
         let held = try await simulation.consumer(try verify(simulation, ["ZZZZ", label]))
         #expect(held.status == 9)
         #expect(try keyMatches(held) == ["pass"])
     }
 
-    @Test("verify names the file of a revocation list that is none")
+    @Test("Verify names the file that should be a revocation list and is none")
     func revocationList() async throws {
         let simulation = try Simulation()
         let junk = Fixtures.url(of: "garbage.p12").path
@@ -52,27 +52,26 @@ struct FileVerdictTests {
         #expect(run.errors.contains(junk))
     }
 
-    @Test("inspect shows names and kinds of what is no identity")
+    @Test("Inspect shows names and kinds of what is no identity")
     func lonely() async throws {
         let simulation = try Simulation()
         let certificate = try await inspect("certificate-only.p12", simulation)
-        let alone = certificate["certificatesWithoutKey"] as? [[String: Any]]
-        #expect(alone?.map { $0["friendlyName"] as? String } == ["Test"])
-        #expect(alone?.map { $0["trusted"] as? Bool } == [false])
+        let alone = certificate.certificatesWithoutKey
+        #expect(alone.map(\.friendlyName) == ["Test"])
+        #expect(alone.map(\.trusted) == [false])
         for (file, kind) in [
-            ("key-only.p12", "key"), ("damaged-key.p12", "unreadable-key"),
-            ("oversized-key.p12", "unusable-key"),
+            ("key-only.p12", InspectedBag.Kind.key), ("damaged-key.p12", .unreadableKey),
+            ("oversized-key.p12", .unusableKey),
         ] {
-            let bags = try await inspect(file, simulation)["bags"] as? [[String: Any]]
-            #expect(bags?.map { $0["kind"] as? String } == [kind])
-            #expect(bags?.map { $0["friendlyName"] as? String } == ["Test"])
+            let bags = try await inspect(file, simulation).bags
+            #expect(bags.map(\.kind) == [kind])
+            #expect(bags.map(\.friendlyName) == ["Test"])
         }
-        let elliptic = try await inspect("signature-p256.p12", simulation)["identities"] as? [[String: Any]]
-        #expect(elliptic?.map { $0["curve"] as? String } == ["P-256"])
+        #expect(try await inspect("signature-p256.p12", simulation).identities.map(\.curve) == ["P-256"])
     }
 
     @Test(
-        "inspect says what a file is that is no PKCS #12",
+        "Inspect says what a file is that is no PKCS #12",
         arguments: [
             ("all-types.zip", "zip"), ("pem-text.p12", "PEM"), ("bare-certificate.p12", "certificate"),
         ])
@@ -82,12 +81,12 @@ struct FileVerdictTests {
         #expect(run.errors.contains("hint: this is ") && run.errors.contains(word))
     }
 
-    @Test("export refuses a password that the profile would not use")
+    @Test("Export refuses a password that the profile would not use")
     func emptyPassword() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let path = simulation.scratch.path("out.p12")
         let export = ["export", item, "-o", path, "--profile", "empty-password"]
         let run = try await simulation.provider(
@@ -110,16 +109,12 @@ struct FileVerdictTests {
     }
 
     private func keyMatches(_ run: CommandRun) throws -> [String?] {
-        let results = try run.json()["results"] as? [[String: Any]] ?? []
-        return results.map { result in
-            let checks = result["checks"] as? [[String: Any]] ?? []
-            return checks.first { $0["check"] as? String == "key match" }?["outcome"] as? String
+        try run.document(VerificationDocument.self).results.map { result in
+            result.checks.first { $0.check == "key match" }?.outcome
         }
     }
 
-    private func inspect(_ file: String, _ simulation: Simulation) async throws -> [String: Any] {
-        try await simulation.consumer(
-            "inspect", Fixtures.url(of: file).path, "--password-file", try password(simulation), "--json"
-        ).json()
+    private func inspect(_ file: String, _ simulation: Simulation) async throws -> InspectionDocument {
+        try await simulation.inspect(Fixtures.url(of: file).path, passwordFile: try password(simulation))
     }
 }

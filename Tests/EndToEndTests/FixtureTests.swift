@@ -1,13 +1,16 @@
+import CommandSupport
 import Fixtures
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("The consumer and every fixture")
+@Suite("The fixtures")
 struct FixtureTests {
     private let manifest = Fixtures.manifest
 
-    @Test("gives the verdict that the manifest asks for", arguments: Fixtures.manifest.files)
+    @Test(
+        "The consumer gives each fixture the verdict that the manifest asks for",
+        arguments: Fixtures.manifest.files)
     func verdict(fixture: Fixtures.Entry) async throws {
         let simulation = try Simulation()
         let expectation = fixture.expectation
@@ -18,13 +21,11 @@ struct FixtureTests {
         let imported = try await simulation.consumer(
             ["import", "--file", file, "--json"] + password + require)
         #expect(imported.status == expectation.importing)
-        let arrived = try imported.results().filter { $0["status"] as? String == "imported" }
-        #expect(arrived.count == expectation.identities)
+        #expect(try imported.statuses().count { $0 == .imported } == expectation.identities)
 
         let inspected = try await simulation.consumer(["inspect", file, "--json"] + password)
-        let identities = try inspected.json()["identities"] as? [[String: Any]] ?? []
-        let findings = identities.flatMap { $0["findings"] as? [[String: Any]] ?? [] }
-        #expect(findings.map { $0["code"] as? String } == expectation.findings)
+        let findings = try inspected.document(InspectionDocument.self).identities.flatMap(\.findings)
+        #expect(findings.map(\.code) == expectation.findings)
 
         guard let status = expectation.verifying else { return }
         let verified = try await simulation.consumer(
@@ -33,8 +34,17 @@ struct FixtureTests {
         #expect(verified.status == status)
     }
 
+<<<<<<< HEAD
     @Test("The fixtures are there, 30 sound ones and 73 defective ones")
     func manifestIsRead() {
+=======
+    @Test("The folder of fixtures holds the files of the manifest and no others")
+    func manifestIsComplete() throws {
+        let others = ["manifest.json", manifest.trust, manifest.revocations]
+        let folder = Fixtures.url(of: "manifest.json").deletingLastPathComponent().path
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(Set(files) == Set(manifest.files.map(\.file) + others))
+>>>>>>> 0b4b9b0 (Decode what the commands write, in the end-to-end tests)
         #expect(manifest.files.count { $0.isFault } == 73)
         #expect(manifest.files.count { !$0.isFault } == 30)
     }

@@ -1,8 +1,9 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("The legacy mechanism through the built commands")
+@Suite("The legacy mechanism, end to end")
 struct LegacyTests {
     private let simulation: Simulation
 
@@ -10,15 +11,20 @@ struct LegacyTests {
         simulation = try Simulation()
     }
 
-    private func rows(_ types: String...) async throws -> [[String: Any]] {
+    private func rows(_ types: String...) async throws -> [ItemListingDocument.Row] {
         let arguments = ["browse", "--mechanism", "legacy", "--json"] + types.flatMap { ["--uti", $0] }
         let run = try await simulation.consumer(arguments)
         #expect(run.status == 0, "\(run.errors)")
-        return try #require(try run.json()["items"] as? [[String: Any]])
+        return try run.document(ItemListingDocument.self).items
+    }
+
+    private func explain(_ arguments: String...) async throws -> [ExplanationDocument.Row] {
+        try await simulation.consumer(["explain", "--json"] + arguments).document(ExplanationDocument.self)
+            .items
     }
 
     @Test(
-        "lists the public samples as its rules say",
+        "A legacy provider lists the public samples as the legacy rules say",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func samples() async throws {
         let password = try simulation.write("password", as: "password")
@@ -38,15 +44,15 @@ struct LegacyTests {
             "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all-user", "--uti",
             "purebred.zip.no-filter", "--allow-paste", "--json")
         #expect(imported.status == 0)
-        #expect(try imported.statuses() == Array(repeating: "imported", count: 8))
-        #expect(try imported.results().compactMap { $0["entry"] as? String } == (0..<8).map { "\($0).p12" })
+        #expect(try imported.statuses() == Array(repeating: .imported, count: 8))
+        #expect(try imported.results().map(\.entry) == (0..<8).map { "\($0).p12" })
     }
 
-    @Test("imports a row after the user allows the paste, and nothing after a denial or without an answer")
+    @Test("A legacy import needs the user to allow the paste; a denial or no answer imports nothing")
     func consent() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "2")
         try await simulation.serve()
-        let row = try #require(try await rows("purebred.select.signature").first?["filename"] as? String)
+        let row = try #require(try await rows("purebred.select.signature").first).filename
         let command = [
             "import", row, "--mechanism", "legacy", "--uti", "purebred.select.signature", "--json",
         ]
@@ -59,10 +65,10 @@ struct LegacyTests {
         #expect(unanswered.errors.contains("hint: add --allow-paste or --deny-paste"))
         #expect(try await simulation.held().isEmpty)
         #expect(try await simulation.consumer(command + ["--allow-paste"]).status == 0)
-        #expect(try await simulation.consumer(command + ["--allow-paste"]).statuses() == ["duplicate"])
+        #expect(try await simulation.consumer(command + ["--allow-paste"]).statuses() == [.duplicate])
     }
 
-    @Test("says that the pasteboard's time was over, and takes no wrong password instead")
+    @Test("A password that has expired on the pasteboard is named as such, and no wrong password replaces it")
     func expired() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         try await simulation.serve("--pasteboard-expiry", "0")
@@ -79,7 +85,7 @@ struct LegacyTests {
         #expect(try mistyped.errorCode() == "wrong-password")
     }
 
-    @Test("serves both mechanisms at the same time, and never pastes for the newer one")
+    @Test("A provider serves both mechanisms at a time, and never pastes for the newer one")
     func bothMechanisms() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         try await simulation.serve()
@@ -89,12 +95,12 @@ struct LegacyTests {
         let legacy = try await simulation.consumer(
             "import", "tmp.zip", "--mechanism", "legacy", "--uti", "purebred.zip.all", "--allow-paste",
             "--json")
-        #expect(try legacy.statuses() == Array(repeating: "duplicate", count: 3))
+        #expect(try legacy.statuses() == Array(repeating: .duplicate, count: 3))
         #expect(FileManager.default.fileExists(atPath: pasteboard))
     }
 
     @Test(
-        "refuses what belongs to the other mechanism",
+        "A request of one mechanism refuses what belongs to the other",
         arguments: [
             ["browse", "--mechanism", "legacy", "--uti", "purebred2025.select.all"],
             [
@@ -113,54 +119,44 @@ struct LegacyTests {
     }
 
     @Test(
-        "explains both mechanisms, and prints the row of a type that cannot be asked for before it exits 64")
+        "Explain knows both mechanisms, and prints the row of a type that cannot be asked for before it exits 64"
+    )
     func explain() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "2")
         try await simulation.serve()
         let run = try await simulation.consumer("explain", "--uti", "purebred2025.select.signature", "--json")
         #expect(run.status == 0)
-        let rows = try #require(try run.json()["items"] as? [[String: Any]])
-        let reasons = Set(rows.compactMap { $0["reason"] as? String })
         #expect(
-            reasons == [
+            Set(try run.document(ExplanationDocument.self).items.map(\.reason)) == [
                 "not-requested", "companion-missing", "folder-contents-disabled", "empty-selection",
                 "older-generation",
             ])
-        for row in rows {
-            #expect(row["message"] is String && row["missing"] is [String] && row["enabled"] is Bool)
-        }
         let bad = try await simulation.consumer("explain", "--uti", "purebred2025.zip.all_user", "--json")
         #expect(bad.status == 64)
-        let first = try #require((try bad.json()["items"] as? [[String: Any]])?.first)
-        #expect(first["reason"] as? String == "deprecated-spelling")
-        #expect(first["missing"] as? [String] == ["purebred2025.zip.all-user"])
-        let one = try await simulation.consumer("explain", "PIV.zip", "--uti", "public.zip-archive", "--json")
-        #expect((try one.json()["items"] as? [Any])?.count == 1)
-        let legacy = try await simulation.consumer(
-            "explain", "--mechanism", "legacy", "--uti", "purebred.select.signature", "--json")
-        #expect((try legacy.json()["items"] as? [Any])?.count == 6)
+        let first = try #require(try bad.document(ExplanationDocument.self).items.first)
+        #expect(first.reason == "deprecated-spelling")
+        #expect(first.missing == ["purebred2025.zip.all-user"])
+        #expect(try await explain("PIV.zip", "--uti", "public.zip-archive").count == 1)
+        #expect(try await explain("--mechanism", "legacy", "--uti", "purebred.select.signature").count == 6)
         #expect(try await simulation.consumer("explain", "nothing.p12").status == 9)
     }
 
-    @Test("classifies certificates and PKCS #12 files, with either command")
+    @Test("Both commands classify certificates and PKCS #12 files")
     func classify() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "encryption")
         let password = try simulation.write("p", as: "password")
         let file = simulation.scratch.path("a.p12")
-        let name = try #require(try await simulation.items().first?["identifier"] as? String)
+        let name = try await simulation.firstIdentifier()
         try await simulation.provider("export", name, "-o", file, "--password-file", password)
         let run = try await simulation.consumer("classify", file, "--password-file", password, "--json")
-        let row = try #require((try run.json()["certificates"] as? [[String: Any]])?.first)
-        #expect(row["type"] as? String == "encryption" && row["legacyType"] as? String == "encryption")
-        let warnings = try #require(row["warnings"] as? [[String: Any]]).compactMap { $0["code"] as? String }
-        #expect(warnings == ["elliptic-key-agreement"])
+        let row = try #require(try run.document(ClassificationDocument.self).certificates.first)
+        #expect(row.type == "encryption" && row.legacyType == "encryption")
+        #expect(row.warnings.map(\.code) == ["elliptic-key-agreement"])
         let trust = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", trust)
-        #expect(
-            (try await simulation.provider("classify", trust, "--json").json()["certificates"] as? [Any])?
-                .count
-                == 4)
+        let authorities = try await simulation.provider("classify", trust, "--json")
+        #expect(try authorities.document(ClassificationDocument.self).certificates.count == 4)
         #expect(
             try await simulation.consumer("classify", try simulation.write("garbage", as: "garbage")).status
                 == 5)

@@ -1,16 +1,18 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Key sharing on a device that is locked and restarted")
+@Suite("Lock and restart of the device, end to end")
 struct DeviceLockTests {
-    @Test("is refused before the first unlock, takes no key in while locked, and works again after")
+    @Test(
+        "Key sharing is refused before the first unlock, imports nothing while locked, and works again after")
     func loop() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         // So that the running provider has everything in memory.
         #expect(try await simulation.consumer("import", item).status == 0)
         #expect(try await simulation.consumer("clear", "--yes").status == 0)
@@ -18,13 +20,13 @@ struct DeviceLockTests {
         #expect(try await simulation.device("lock").status == 0)
         let locked = try await simulation.consumer("import", item, "--json")
         #expect(locked.status == 10)
-        #expect(try locked.failure()["code"] as? String == "errSecInteractionNotAllowed")
-        #expect(try locked.failure()["hint"] as? String == "unlock the device")
+        #expect(try locked.rowFailure().code == "errSecInteractionNotAllowed")
+        #expect(try locked.rowFailure().hint == "unlock the device")
 
         #expect(try await simulation.device("restart").status == 0)
         let closed = try await simulation.consumer("import", item, "--json")
         #expect(closed.status == 10)
-        #expect(try (closed.failure()["message"] as? String)?.contains("unlock the device") == true)
+        #expect(try closed.rowFailure().message.contains("unlock the device"))
         #expect(try await simulation.consumer("browse").status == 0)
         #expect(
             try await simulation.provider("export", item, "-o", simulation.scratch.path("x")).status == 10)
@@ -36,13 +38,13 @@ struct DeviceLockTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("verifies no key while locked, and says so of each in place of a mismatch")
+    @Test("Verify checks no key while the device is locked, and says so in place of a mismatch")
     func verify() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         try await simulation.consumer("import", item)
         let trust = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", trust)
@@ -50,16 +52,16 @@ struct DeviceLockTests {
         let locked = try await simulation.consumer("verify", "--trust", trust, "--json")
         #expect(try locked.status == 10 && locked.errorCode() == "errSecInteractionNotAllowed")
         #expect(locked.errors.hasSuffix("hint: unlock the device\n"))
-        let checks = try #require(try locked.results().first?["checks"] as? [[String: String]])
-        #expect(checks.first?["outcome"] == "not checked")
-        #expect(checks.dropFirst().allSatisfy { $0["outcome"] != "fail" })
+        let checks = try #require(try locked.document(VerificationDocument.self).results.first).checks
+        #expect(checks.first?.outcome == "not checked")
+        #expect(checks.dropFirst().allSatisfy { $0.outcome != "fail" })
         let text = try await simulation.consumer("verify", "--trust", trust).text
         #expect(text.contains("  NOT CHECKED\n") && !text.contains("FAILED"))
         try await simulation.device("unlock")
         #expect(try await simulation.consumer("verify", "--trust", trust).status == 0)
     }
 
-    @Test("starts no provider before the first unlock, and says what would help")
+    @Test("No provider starts before the first unlock, and serve says what would help")
     func start() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -71,12 +73,8 @@ struct DeviceLockTests {
 }
 
 extension CommandRun {
-    /// The error of the first result that has one, or of the document.
-    fileprivate func failure() throws -> [String: Any] {
-        let document = try json()
-        let errors = (document["results"] as? [[String: Any]] ?? []).compactMap {
-            $0["error"] as? [String: Any]
-        }
-        return try #require(errors.first ?? document["error"] as? [String: Any])
+    /// The error of the first row of an import that has one.
+    fileprivate func rowFailure() throws -> FailureDocument.Body {
+        try #require(try results().lazy.compactMap(\.error).first)
     }
 }

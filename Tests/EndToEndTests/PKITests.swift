@@ -1,8 +1,9 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("The test PKI on the loopback, through the built commands")
+@Suite("The test PKI on the loopback, end to end")
 struct PKITests {
     private let simulation: Simulation
 
@@ -19,13 +20,11 @@ struct PKITests {
 
     /// The authorities' certificates in DER by common name.
     private func authorities() async throws -> [String: [UInt8]] {
-        let documents = try await simulation.provider("trust", "--json").json()["certificates"]
+        let authorities = try await simulation.provider("trust", "--json").document(AuthoritiesDocument.self)
         var found: [String: [UInt8]] = [:]
-        for document in try #require(documents as? [[String: Any]]) {
-            let subject = try #require(document["subject"] as? String)
-            let pem = try #require(document["pem"] as? String)
-            let base64 = pem.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
-            let name = try #require(subject.split(separator: ",").first).dropFirst(3)
+        for certificate in authorities.certificates {
+            let base64 = certificate.pem.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
+            let name = try #require(certificate.subject.split(separator: ",").first).dropFirst(3)
             found[String(name)] = [UInt8](try #require(Data(base64Encoded: base64)))
         }
         return found
@@ -53,15 +52,15 @@ struct PKITests {
         return answer.statuses
     }
 
-    @Test("answers at the URLs of its certificates, and says of each whether it was revoked")
+    @Test("The test PKI answers at the URLs of its certificates, and says whether each was revoked")
     func status() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let port = try await serve(running)
         let base = ["--key", "p256", "--pki", "http://127.0.0.1:\(port)"]
         let made = try await simulation.provider(
             ["provision", "--types", "signature", "--generations", "1", "--json"] + base
-        ).json()
-        let good = try #require((made["identities"] as? [[String: Any]])?.first?["serial"] as? String)
+        ).document(ProvisioningDocument.self)
+        let good = try #require(made.identities.first).serial
         // Into a file: no keychain holds it, and its issuer knows it all the same.
         let file = simulation.scratch.path("revoked.p12")
         let password = try simulation.write("password", as: "password")
@@ -69,9 +68,8 @@ struct PKITests {
             try await simulation.provider(
                 ["provision", "--fault", "revoked", "-o", file, "--password-file", password] + base
             ).status == 0)
-        let inspected = try await simulation.consumer("inspect", file, "--json", "--password-file", password)
-        let revoked = try #require(
-            (try inspected.json()["identities"] as? [[String: Any]])?.first?["serial"] as? String)
+        let inspected = try await simulation.inspect(file, passwordFile: password)
+        let revoked = try #require(inspected.identities.first).serial
 
         // Faults reach back further than the first PKI does, so that a second one was made.
         let statuses = try await ask([good, "01"], ofPKI: 1, port: port)
@@ -97,7 +95,8 @@ struct PKITests {
     }
 
     @Test(
-        "is served to this machine alone", arguments: ["0.0.0.0:0", "localhost:0", "192.0.2.1:80", "8080"])
+        "The test PKI is served to this machine alone",
+        arguments: ["0.0.0.0:0", "localhost:0", "192.0.2.1:80", "8080"])
     func loopback(address: String) async throws {
         let run = try await simulation.provider("serve", "--pki", address)
         #expect(run.status == 64)
@@ -105,18 +104,18 @@ struct PKITests {
         #expect(run.errors.contains("hint: "))
     }
 
-    @Test("says in JSON too where it answers")
+    @Test("Serve says in JSON too where the test PKI answers")
     func document() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0", "--json")
         try await running.waitForOutput { $0.contains("\n") }
         running.signal(SIGTERM)
-        let document = try await running.finish().json()
-        #expect(document["listening"] as? String == simulation.device + "/provider.sock")
-        let address = try #require(document["pki"] as? String)
+        let document = try await running.finish().document(ListeningDocument.self)
+        #expect(document.listening == simulation.device + "/provider.sock")
+        let address = try #require(document.pki)
         #expect(address.wholeMatch(of: /http:\/\/127\.0\.0\.1:[1-9]\d*/) != nil)
     }
 
-    @Test("says that its port is taken")
+    @Test("Serve ends with 73 where the port of the test PKI is taken")
     func taken() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let port = try await serve(running)

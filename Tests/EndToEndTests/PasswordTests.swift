@@ -1,16 +1,17 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rotating the service password")
+@Suite("Rotation of the service password, end to end")
 struct PasswordTests {
-    @Test("voids exports under the old one, while a running provider goes on with the new one")
+    @Test("A rotation voids exports under the old password, and a running provider goes on with the new one")
     func rotate() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let old = simulation.scratch.path("old.p12")
         try await simulation.provider("export", item, "-o", old)
         // Once before, so that the running provider has the password and the file in memory.
@@ -18,7 +19,7 @@ struct PasswordTests {
 
         let rotated = try await simulation.provider("password", "rotate", "--json")
         #expect(rotated.status == 0)
-        #expect(try rotated.json()["rotated"] as? Bool == true)
+        #expect(try rotated.document(RotationDocument.self).rotated)
 
         #expect(try await simulation.consumer("import", item).status == 0)
         let new = simulation.scratch.path("new.p12")
@@ -31,7 +32,7 @@ struct PasswordTests {
         #expect(try await simulation.provider("check").status == 0)
     }
 
-    @Test("never shows a password")
+    @Test("A rotation never shows a password")
     func silence() async throws {
         let simulation = try Simulation()
         let run = try await simulation.provider("password", "rotate")

@@ -1,9 +1,11 @@
+import CommandSupport
+import Fixtures
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-@Suite("Provisioning through the built commands")
+@Suite("Provisioning, end to end")
 struct ProvisionTests {
     private let simulation: Simulation
 
@@ -11,7 +13,7 @@ struct ProvisionTests {
         simulation = try Simulation()
     }
 
-    @Test("loses nothing and makes nothing twice when it is killed and started again")
+    @Test("A run that is killed and started again loses nothing and makes nothing twice")
     func killed() async throws {
         let arguments = ["provision", "--key", "p256", "--count", "200", "--device", simulation.device]
         let running = try RunningCommand(.provider, arguments)
@@ -28,14 +30,13 @@ struct ProvisionTests {
         let interrupted = try await identities().count
         #expect((1..<2400).contains(interrupted))
         let rest = try await simulation.provider("provision", "--key", "p256", "--count", "200", "--json")
-            .json()
-        #expect(rest["alreadyThere"] as? Int == interrupted)
+        #expect(try rest.document(ProvisioningDocument.self).alreadyThere == interrupted)
         let all = try await identities()
         #expect(all.count == 2400)
         #expect(Set(all).count == 2400)
     }
 
-    @Test("makes the same bytes from the same seed, in one run or in parts on other devices")
+    @Test("A seed gives the same bytes again, in one run or in parts on other devices")
     func seeded() async throws {
         let request = [
             "provision", "--seed", "7", "--at", "2026-01-01", "--key", "p256", "--count", "4",
@@ -67,10 +68,9 @@ struct ProvisionTests {
         let device = ["--device", simulation.scratch.path(name)]
         let password = try simulation.write("password", as: "password")
         let list = try await RunningCommand(.provider, ["list", "--json"] + device).finish()
-        let items = try #require(try list.json()["items"] as? [[String: Any]])
         var files: [String: [UInt8]] = [:]
-        for item in items where item["kind"] as? String == "pkcs12" {
-            let file = try #require(item["filename"] as? String)
+        for item in try list.document(ItemListingDocument.self).items where item.kind == "pkcs12" {
+            let file = item.filename
             let options = ["--seed", "7", "--at", "2026-01-01", "--password-file", password]
             let run = try await RunningCommand(.provider, ["export", file, "-o", "-"] + options + device)
                 .finish()
@@ -81,19 +81,17 @@ struct ProvisionTests {
     }
 
     private func identities() async throws -> [String] {
-        try await simulation.items().compactMap { item in
-            item["kind"] as? String == "pkcs12" ? item["filename"] as? String : nil
-        }
+        try await simulation.items().filter { $0.kind == "pkcs12" }.map(\.filename)
     }
 
-    @Test("puts a revoked identity on the list that verify reads")
+    @Test("A revoked identity is on the list that verify reads")
     func revoked() async throws {
         try await simulation.provider("provision", "--fault", "revoked", "--key", "p256")
         let trust = simulation.scratch.path("trust.pem")
         let list = simulation.scratch.path("list.pem")
         try await simulation.provider("trust", "-o", trust)
         try await simulation.provider("trust", "--crl", "-o", list)
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("revoked.p12")
         let password = try simulation.write("password", as: "password")
         try await simulation.provider("export", item, "-o", file, "--password-file", password)
@@ -103,36 +101,35 @@ struct ProvisionTests {
         #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", list).status == 7)
     }
 
-    @Test("answers --fault in one document, and keeps standard output for it")
+    @Test("A fault gives one document, and standard output is kept for it")
     func faultDocument() async throws {
         let arguments = ["provision", "--fault", "expired", "--key", "p256", "--seed", "1", "--json"]
-        let first = try await simulation.provider(arguments).json()
-        #expect((first["fault"] as? [String: Any])?["name"] as? String == "expired")
-        #expect(first["made"] as? Int == 1 && (first["identities"] as? [Any])?.count == 1)
+        let first = try await simulation.provider(arguments).document(ProvisioningDocument.self)
+        #expect(first.fault?.name == "expired")
+        #expect(first.made == 1 && first.identities.count == 1)
         let file = simulation.scratch.path("fault.p12")
-        let written = try await simulation.provider(arguments + ["-o", file]).json()
-        #expect(written["made"] as? Int == 0)
+        let written = try await simulation.provider(arguments + ["-o", file])
+        #expect(try written.document(ProvisioningDocument.self).made == 0)
         #expect(FileManager.default.fileExists(atPath: file))
         #expect(try await simulation.provider(arguments + ["-o", "-"]).status == 64)
     }
 
-    @Test("counts from the start of the year where faults have a seed and no date")
+    @Test("Faults with a seed and no date count from the start of the year")
     func undatedFaults() async throws {
         let file = simulation.scratch.path("fault.p12")
-        let password = ["--password-file", try simulation.write("password", as: "password")]
+        let password = try simulation.write("password", as: "password")
         let arguments = ["provision", "--fault", "expired", "--key", "p256", "--seed", "1", "-o", file]
-        #expect(try await simulation.provider(arguments + password).status == 0)
-        let inspected = try await simulation.consumer(["inspect", file, "--json"] + password).json()
-        let identity = try #require((inspected["identities"] as? [[String: Any]])?.first)
-        #expect((identity["notBefore"] as? String)?.hasSuffix("-12-31T00:00:00Z") == true)
+        #expect(try await simulation.provider(arguments + ["--password-file", password]).status == 0)
+        let identity = try #require(
+            try await simulation.inspect(file, passwordFile: password).identities.first)
+        #expect(identity.notBefore.utcText.hasSuffix("-12-31T00:00:00Z"))
 
         let folder = simulation.scratch.path("faults")
         let written = try await simulation.provider("faults", "--write", folder, "--seed", "1", "--json")
-            .json()
-        #expect((written["date"] as? String)?.hasSuffix("-01-01T00:00:00Z") == true)
+        #expect(try written.document(Fixtures.Manifest.self).date.hasSuffix("-01-01T00:00:00Z"))
     }
 
-    @Test("makes no keychain in a folder that merge was pointed at by mistake")
+    @Test("Merge makes no keychain in a folder that is no device")
     func mergeOfNoDevice() async throws {
         let folder = simulation.scratch.path("holiday")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -140,23 +137,23 @@ struct ProvisionTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("writes a Windows account that inspect reads")
+    @Test("Inspect reads the Windows account that provision wrote")
     func account() async throws {
         try await simulation.provider(
             "provision", "--sid", "S-1-5-21-1-2-3-1001", "--key", "p256", "--generations", "1", "--types",
             "authentication")
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("piv.p12")
         let password = try simulation.write("password", as: "password")
         try await simulation.provider("export", item, "-o", file, "--password-file", password)
-        let run = try await simulation.consumer("inspect", file, "--json", "--password-file", password)
-        let identity = try #require((try run.json()["identities"] as? [[String: Any]])?.first)
-        #expect(identity["securityIdentifier"] as? String == "S-1-5-21-1-2-3-1001")
-        #expect((identity["findings"] as? [Any])?.isEmpty == true)
+        let identity = try #require(
+            try await simulation.inspect(file, passwordFile: password).identities.first)
+        #expect(identity.securityIdentifier == "S-1-5-21-1-2-3-1001")
+        #expect(identity.findings.isEmpty)
     }
 
     @Test(
-        "says what is wrong with a request and what to do",
+        "A wrong request gives exit code 64 and a message",
         arguments: [
             ["--profile", "nothing"], ["--profile", "derived-piv", "--types", "device"], ["--shard", "1/2"],
             ["--seed", "1", "--shard", "3/2"], ["--fault", "nothing"], ["--fault", "zip-slip"],

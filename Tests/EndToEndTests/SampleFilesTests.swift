@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @Suite("The public sample files")
 struct SampleFilesTests {
     @Test(
-        "pass from a provider's keychain to a consumer's, typed right",
+        "The public samples pass from the provider's keychain to the consumer's, with the right types",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func roundTrip() async throws {
         let samples = Corpora.files(in: "purebred-samples")
@@ -16,16 +17,15 @@ struct SampleFilesTests {
             let path = Corpora.folder + "/" + sample.path
             let run = try await simulation.provider("import", path, "--password-file", password, "--json")
             #expect(run.status == 0, "\(run.errors)")
-            #expect(try run.statuses() == ["imported"])
+            #expect(try run.statuses() == [.imported])
         }
         try await simulation.serve()
-        let published = try await simulation.items().filter { $0["kind"] as? String == "pkcs12" }
+        let published = try await simulation.items().filter { $0.kind == "pkcs12" }
         #expect(published.count == samples.count)
         let imported = try await simulation.consumer(
             "import", "Unfiltered.zip", "--uti", "public.zip-archive", "--json")
         #expect(imported.status == 0)
-        #expect(try imported.statuses() == Array(repeating: "imported", count: samples.count))
-        let labels = try await simulation.held().compactMap { $0["label"] as? String }
-        #expect(Set(labels) == Set(published.compactMap { $0["identifier"] as? String }))
+        #expect(try imported.statuses() == Array(repeating: .imported, count: samples.count))
+        #expect(Set(try await simulation.held().map(\.label)) == Set(published.map(\.identifier)))
     }
 }

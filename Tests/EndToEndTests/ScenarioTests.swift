@@ -1,8 +1,9 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Scenarios through the built commands")
+@Suite("Scenarios, end to end")
 struct ScenarioTests {
     private let simulation: Simulation
 
@@ -12,7 +13,7 @@ struct ScenarioTests {
 
     private static let type = "purebred2025.select.signature-p12"
 
-    @Test("decide how a later serve behaves; explicit options and --ignore-scenario come before them")
+    @Test("A scenario decides how a later serve behaves; options and --ignore-scenario come before it")
     func service() async throws {
         let file = try simulation.write(
             """
@@ -25,10 +26,11 @@ struct ScenarioTests {
             encoder: {profile: compatible, friendly-name: Dana's}
             service: {fault: neither}
             """, as: "dana.yaml")
-        let made = try await simulation.provider("provision", "--scenario", file, "--json").json()
-        #expect(made["made"] as? Int == 1)
-        #expect(made["scenario"] as? String == "dana")
-        #expect((made["service"] as? [String: Any])?["fault"] as? String == "neither")
+        let made = try await simulation.provider("provision", "--scenario", file, "--json")
+            .document(ProvisioningDocument.self)
+        #expect(made.made == 1)
+        #expect(made.scenario == "dana")
+        #expect(made.service?.fault == "neither")
 
         try await simulation.serve()
         #expect(try await importSignature().status == 8)
@@ -52,21 +54,20 @@ struct ScenarioTests {
     }
 
     private func importSignature() async throws -> CommandRun {
-        let item = try #require(try await simulation.items("Signature").first?["identifier"] as? String)
+        let item = try #require(try await simulation.items("Signature").first).identifier
         return try await simulation.consumer("import", item, "--uti", Self.type)
     }
 
     /// What `inspect` says of an exported file's encryption.
     private func exported() async throws -> [String] {
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("exported.p12")
         let password = try simulation.write("password", as: "password")
         try await simulation.provider("export", item, "-o", file, "--password-file", password)
-        let inspected = try await simulation.consumer("inspect", file, "--password-file", password, "--json")
-        return try #require(try inspected.json()["encryption"] as? [String])
+        return try await simulation.inspect(file, passwordFile: password).encryption
     }
 
-    @Test("from one seed and date give the same list on two devices")
+    @Test("A scenario with a seed and a date gives equal lists on two devices")
     func seeded() async throws {
         let other = try Simulation()
         let arguments = [
@@ -79,16 +80,16 @@ struct ScenarioTests {
         #expect(try await simulation.provider("trust").text == other.provider("trust").text)
     }
 
-    @Test("are listed with what they come to, and need no device")
+    @Test("The list of scenarios tells the outcome of each, and needs no device")
     func list() async throws {
         let run = try await simulation.provider("provision", "--list-scenarios", "--json")
-        let scenarios = try #require(try run.json()["scenarios"] as? [[String: Any]])
-        #expect(scenarios.count >= 12)
-        #expect(scenarios.allSatisfy { $0["outcome"] != nil && $0["description"] != nil })
+        let scenarios = try run.document(ScenariosDocument.self).scenarios
+        #expect(scenarios.count == 21)
+        #expect(scenarios.allSatisfy { $0.outcome != nil })
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
     }
 
-    @Test("are read from standard input, and a wrong one makes nothing")
+    @Test("A scenario is read from standard input, and a wrong one makes nothing")
     func standardInput() async throws {
         let good = "description: Nobody.\npersons: []\n"
         #expect(try await simulation.provider("provision", "--scenario", "-", input: good).status == 0)
@@ -100,7 +101,7 @@ struct ScenarioTests {
     }
 
     @Test(
-        "exclude what they say by themselves",
+        "Options that contradict a scenario are refused",
         arguments: [
             ["--person", "Dana Example"], ["--count", "2"], ["--types", "device"], ["--generations", "4"],
             ["--key", "p256"], ["--renew"], ["--fault", "expired"], ["--seed", "1", "--shard", "1/2"],

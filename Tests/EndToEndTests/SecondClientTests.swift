@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import Testing
     "A client written from the protocol's document alone",
     .enabled(if: SecondClient.isAvailable, "there is no python3"))
 struct SecondClientTests {
-    @Test("lists what the provider's own command lists, in pages too")
+    @Test("The second client lists what the provider's own command lists, over several pages too")
     func list() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--count", "25")
@@ -15,19 +16,19 @@ struct SecondClientTests {
         for container in ["root", "Encryption"] {
             let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", container])
             #expect(run.status == 0, "\(run.output)")
-            let expected = try await simulation.items(container).compactMap { $0["identifier"] as? String }
-            #expect(expected.count >= 100)
+            let expected = try await simulation.items(container).map(\.identifier)
+            #expect(expected.count == (container == "root" ? 314 : 100))
             let listed = run.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
             #expect(listed.map(String.init) == expected)
         }
     }
 
-    @Test("fetches an item with the password that opens it, and an archive of many chunks")
+    @Test("The second client fetches an item and its password, and an archive of many chunks")
     func fetch() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "40")
         try await simulation.serve()
-        let file = try #require(try await simulation.items("Signature").first?["identifier"] as? String)
+        let file = try #require(try await simulation.items("Signature").first).identifier
         for item in [file, "Unfiltered.zip"] {
             let bytes = simulation.scratch.path("item")
             let password = simulation.scratch.path("password")
@@ -42,7 +43,7 @@ struct SecondClientTests {
         #expect(try simulation.scratch.read("item").count > 65_536)
     }
 
-    @Test("gets the failure that the document numbers for what is not there")
+    @Test("The second client gets the failure of a missing item, by the number that the document gives it")
     func notThere() async throws {
         let simulation = try Simulation()
         try await simulation.serve()

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Glibc
 import TestSupport
@@ -94,9 +95,8 @@ final class Simulation {
     }
 
     /// The provider's items of a container, from its own list.
-    func items(_ container: String = "root") async throws -> [[String: Any]] {
-        let run = try await provider("list", container, "--json")
-        return try #require(try run.json()["items"] as? [[String: Any]])
+    func items(_ container: String = "root") async throws -> [ItemListingDocument.Row] {
+        try await provider("list", container, "--json").document(ItemListingDocument.self).items
     }
 
     /// How many items each of these containers holds.
@@ -107,24 +107,42 @@ final class Simulation {
     }
 
     /// The identities that the consumer holds, by label.
-    func held() async throws -> [[String: Any]] {
-        try #require(try await consumer("list", "--json").json()["identities"] as? [[String: Any]])
+    func held() async throws -> [HeldIdentitiesDocument.Identity] {
+        try await consumer("list", "--json").document(HeldIdentitiesDocument.self).identities
+    }
+
+    /// The identifier of the first item of the root: the newest identity, where there is one.
+    func firstIdentifier() async throws -> String {
+        try #require(try await items().first).identifier
+    }
+
+    /// What `inspect` says of a file.
+    func inspect(_ file: String, passwordFile: String) async throws -> InspectionDocument {
+        try await consumer("inspect", file, "--password-file", passwordFile, "--json")
+            .document(InspectionDocument.self)
     }
 }
 
 extension CommandRun {
-    /// The results of an import's document.
-    func results() throws -> [[String: Any]] {
-        try #require(try json()["results"] as? [[String: Any]])
+    /// Standard output as a document of a command.
+    ///
+    /// - Throws: `DecodingError` where standard output is another document or none.
+    func document<Document: Decodable>(_ type: Document.Type) throws -> Document {
+        try DocumentCoding.decode(type, from: output)
     }
 
-    /// The statuses of an import's results.
-    func statuses() throws -> [String] {
-        try results().compactMap { $0["status"] as? String }
+    /// The rows of the document of an import.
+    func results() throws -> [ImportDocument.Row] {
+        try document(ImportDocument.self).results
     }
 
-    /// The code of the document's error.
+    /// The statuses of the rows of an import.
+    func statuses() throws -> [ImportDocument.Status] {
+        try results().map(\.status)
+    }
+
+    /// The code of the error in the document; nil where the command succeeded.
     func errorCode() throws -> String? {
-        (try json()["error"] as? [String: Any])?["code"] as? String
+        try document(FailureDocument.self).error?.code
     }
 }

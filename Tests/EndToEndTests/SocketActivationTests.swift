@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestSupport
 import Testing
@@ -43,12 +44,12 @@ struct SocketActivationTests {
         ).output
     }
 
-    @Test("answers who has been waiting, stops cleanly, and leaves the socket to its owner")
+    @Test("A provider on a passed socket answers who was waiting, stops cleanly, and leaves the socket")
     func activated() async throws {
         #expect(try await run(mode: "700") == "17\n0 True\n")
     }
 
-    @Test("does not serve in a folder that is open to others")
+    @Test("A provider does not serve on a passed socket in a folder that is open to others")
     func exposed() async throws {
         #expect(try await run(mode: "755").hasSuffix("73 True\n"))
     }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Glibc
 import TestSupport
@@ -8,7 +9,7 @@ struct WatchTests {
     private func documents(_ text: String) -> Int { text.split(separator: "\n").count }
 
     @Test(
-        "shows the list again when identities come and go, as JSON of a line each",
+        "Browse --watch shows the list again when identities come and go, each time as a line of JSON",
         arguments: [SIGTERM, SIGINT])
     func json(signal: Int32) async throws {
         let simulation = try Simulation()
@@ -26,20 +27,20 @@ struct WatchTests {
         let run = try await watching.finish()
         #expect(run.status == 0 && run.errors.isEmpty)
         let lists = try run.text.split(separator: "\n").map { line in
-            let document = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            return try #require(document?["items"] as? [[String: Any]]).count
+            try DocumentCoding.decode(ItemListingDocument.self, from: Data(line.utf8)).items.count
         }
+        // How many changes are told of depends on how many transactions fall together.
         #expect(lists.count >= 3 && lists.first == lists.last)
         #expect(lists.contains { $0 > lists[0] })
     }
 
-    @Test("tells of an import too, and stays silent where nothing changed")
+    @Test("Browse --watch stays silent where nothing of the list changed")
     func changesOnly() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
-        let item = try #require(try await simulation.items().first?["identifier"] as? String)
+        let item = try await simulation.firstIdentifier()
         let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
         try await watching.waitForOutput { documents($0) == 1 }
         // Neither of these changes what is published.
@@ -53,7 +54,7 @@ struct WatchTests {
         #expect(lines[0] != lines[1])
     }
 
-    @Test("waits for a provider that is down at a change, and shows what it missed as soon as one serves")
+    @Test("Browse --watch waits for a provider that is down, and shows what it missed as soon as one serves")
     func providerDown() async throws {
         let simulation = try Simulation()
         try await simulation.serve()
@@ -70,7 +71,7 @@ struct WatchTests {
         #expect(run.status == 0 && run.errors.contains("hint: start it with: keyshare-provider serve"))
     }
 
-    @Test("ends with 74 when the device goes, and so does the provider")
+    @Test("Browse --watch and serve end with 74 when the device is removed")
     func deviceGone() async throws {
         let simulation = try Simulation()
         let serving = try simulation.start(.provider, "serve")

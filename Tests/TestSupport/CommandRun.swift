@@ -24,18 +24,6 @@ package struct CommandRun: Sendable {
 
     /// Standard output as text.
     package var text: String { String(decoding: output, as: UTF8.self) }
-
-    /// Standard output as a JSON object.
-    ///
-    /// - Throws: where it is none.
-    package func json() throws -> [String: Any] {
-        guard let object = try JSONSerialization.jsonObject(with: output) as? [String: Any] else {
-            throw NotAnObject()
-        }
-        return object
-    }
-
-    private struct NotAnObject: Error {}
 }
 
 /// A built command running for a test. Its output goes to files, so that no pipe can fill.

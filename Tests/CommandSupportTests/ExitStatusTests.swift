@@ -1,0 +1,55 @@
+import Testing
+
+@testable import CommandSupport
+
+@Suite("Exit statuses")
+struct ExitStatusTests {
+    @Test("The numbers and names of exit statuses, on which scripts depend, stay as they are")
+    func numbers() {
+        let table = ExitStatus.allCases.map { "\($0.rawValue) \($0.name)" }
+        #expect(
+            table == [
+                "0 ok", "1 unexpected", "3 wrong-password", "4 unsupported-algorithm", "5 malformed",
+                "6 incomplete", "7 validation-failed", "8 provider-unavailable", "9 no-such-item",
+                "10 refused", "64 usage", "73 cannot-create", "74 input-output",
+            ])
+    }
+
+    @Test("The table of the help has a line for each exit status, with the numbers in a column")
+    func table() {
+        let lines = ExitStatus.table.split(separator: "\n")
+        #expect(lines.first == "EXIT CODES:")
+        #expect(
+            lines.dropFirst().map(String.init)
+                == ExitStatus.allCases.map { status in
+                    let number = "\(status.rawValue)"
+                    return String(repeating: " ", count: 4 - number.count) + number + "  "
+                        + status.explanation
+                })
+    }
+
+    @Test("A failure without a code or a hint of its own has those of its exit status")
+    func usual() {
+        let failure = CommandFailure(.wrongPassword, "no")
+        #expect(failure.code == "wrong-password")
+        #expect(failure.hint == "give the password that the file was written with")
+        #expect(CommandFailure(.refused, "no").hint == nil)
+        #expect(CommandFailure(.refused, code: "limit", "no", hint: "yes").hint == "yes")
+    }
+
+    @Test("A failure keeps status and code when it gets a subject, other advice, or is reported")
+    func changes() {
+        let failure = CommandFailure(.refused, code: "limit", "it is too large", hint: "split it")
+        #expect(failure.about("a.p12").message == "a.p12: it is too large")
+        #expect(failure.about("a.p12") == failure && failure.about("a.p12").hint == "split it")
+        #expect(failure.advising("cut it") == failure && failure.advising("cut it").hint == "cut it")
+        #expect(failure.reported == failure && failure.reported.isReported && !failure.isReported)
+    }
+
+    @Test("An error without a mapping is reported as a bug")
+    func unexpected() {
+        struct Unknown: Error {}
+        let failure = CommandFailure(Unknown() as any Error)
+        #expect(failure.status == .unexpected && failure.hint == "this is a bug; please report it")
+    }
+}
