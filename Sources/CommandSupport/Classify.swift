@@ -6,9 +6,9 @@ internal import OpenSSL
 /// `classify`, a subcommand of the provider and of the consumer.
 package struct Classify: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        abstract: "Say what type a certificate has under the rules of 2025 and of legacy, and why.",
+        abstract: "Show the type of a certificate under the rules of 2025 and of legacy, and why.",
         discussion: """
-            Warnings say where the two differ and where integrators are known to trip.
+            Warnings say where the rules differ, and which mistakes other implementations make.
 
             EXAMPLE:
               keyshare-consumer classify signature.p12 --password-file secret.txt

@@ -2,13 +2,13 @@ internal import Foundation
 internal import Glibc
 internal import SecretMemory
 
-/// Files that users name on the command line.
+/// Reads files that users name on the command line.
 package enum InputFile {
     /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
     ///
-    /// - Parameter cutsOff: whether a larger file gives somewhat more than `limit` bytes and is no error, for
-    ///   who tells the size's verdict by itself.
-    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger.
+    /// - Parameter cutsOff: whether a larger file gives a few bytes more than `limit` and no error, for callers that
+    ///   judge the size themselves.
+    /// - Throws: `CommandFailure`: 74 where the file cannot be read, 10 where it is larger than `limit`.
     package static func read(
         _ path: String, limit: Int, cutsOff: Bool = false
     ) throws(CommandFailure) -> [UInt8] {
@@ -32,8 +32,8 @@ package enum InputFile {
         }
     }
 
-    /// The bytes of a small file, or of standard input for `-`, without one trailing newline; never in memory
-    /// that is not wiped.
+    /// The bytes of a small file, or of standard input for `-`, without a newline at the end. They are kept only in
+    /// memory that is wiped.
     ///
     /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger than `limit`.
     static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {

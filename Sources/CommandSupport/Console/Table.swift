@@ -7,10 +7,12 @@ package struct Table {
     private let headings: [String]
     private var rows: [[String]] = []
 
+    /// An empty table with these columns.
     package init(_ headings: String...) {
         self.init(headings)
     }
 
+    /// An empty table with these columns.
     package init(_ headings: [String]) {
         self.headings = headings
     }

@@ -2,18 +2,18 @@ package import ArgumentParser
 internal import CertificateReading
 package import Foundation
 
-/// The clock, where validity matters.
+/// The current time, for commands to which validity matters.
 package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Take this ISO 8601 date for now, such as 2026-03-01T12:00:00Z.", valueName: "date"),
+            "Use this ISO 8601 date as the current time, such as 2026-03-01T12:00:00Z.", valueName: "date"),
         transform: ClockOptions.date)
     package var at: Date?
 
     package init() {}
 
-    /// The time these options say it is.
+    /// The date of the option, or the time of the system.
     package var now: Date { at ?? Date() }
 
     /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC.

@@ -1,21 +1,22 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// Whether something that cannot be undone is meant.
+/// The confirmation of something that cannot be undone.
 package struct ConfirmationOptions: ParsableArguments {
-    @Flag(name: .shortAndLong, help: "Do not ask.")
+    @Flag(name: .shortAndLong, help: "Do not ask for confirmation.")
     package var yes = false
 
     package init() {}
 
     /// Asks on the terminal, unless `--yes` was given.
     ///
-    /// - Throws: `CommandFailure` 10 where the answer is no, or nobody is there to answer.
+    /// - Throws: `CommandFailure` 10 where the answer is no, or where there is no terminal.
     package func confirm(_ question: String) throws(CommandFailure) {
         if yes { return }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
-                .refused, code: "not-confirmed", "nobody is there to confirm this", hint: "add --yes")
+                .refused, code: "not-confirmed", "there is no terminal on which to confirm this",
+                hint: "add --yes")
         }
         Console.say("\(question) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""

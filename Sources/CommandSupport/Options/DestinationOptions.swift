@@ -3,7 +3,7 @@ internal import PrivateFiles
 internal import Foundation
 internal import Glibc
 
-/// Where a command writes the bytes it was asked for.
+/// The place to which a command writes the bytes of a file.
 package struct DestinationOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .long],
@@ -12,8 +12,8 @@ package struct DestinationOptions: ParsableArguments {
 
     package init() {}
 
-    /// Writes to the file whole or not at all, mode 0600; to what is there and no regular file, such as a pipe,
-    /// as it is; or to standard output, though not binary data to a terminal.
+    /// Writes to the file, whole or not at all, with mode 0600; into a pipe or device that has the name of the file;
+    /// or to standard output, but no binary data to a terminal.
     ///
     /// - Throws: `CommandFailure`: 64 for binary data on a terminal, 73 where no file can be made, 74 where the
     ///   bytes are not taken.
@@ -32,7 +32,7 @@ package struct DestinationOptions: ParsableArguments {
     }
 
     private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        // What a link leads to is meant, not the link.
+        // The target of a symbolic link is replaced, and not the link.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
         if let type, type != .typeRegular, type != .typeDirectory {
@@ -54,9 +54,9 @@ package struct DestinationOptions: ParsableArguments {
         }
     }
 
-    /// Insists on a file, for commands whose standard output is taken by a JSON document.
+    /// Requires a file, for commands that write a JSON document to standard output.
     ///
-    /// - Throws: `CommandFailure` 64 where none is named.
+    /// - Throws: `CommandFailure` 64 where no file is named.
     package func requireFile() throws(CommandFailure) {
         guard let output, output != "-" else {
             throw CommandFailure(

@@ -2,7 +2,7 @@ package import ArgumentParser
 package import DeviceSimulation
 internal import Foundation
 
-/// Which simulated device a command works on.
+/// The simulated device that a command works on, and the socket of the provider.
 package struct DeviceOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -24,14 +24,14 @@ package struct DeviceOptions: ParsableArguments {
         if device == "" || socket == "" { throw ValidationError("--device and --socket take a path") }
     }
 
-    /// Opens the device, making its folder on first use.
+    /// Opens the device; its folder is made on first use.
     ///
     /// - Throws: `FileError` where the folder cannot be made or is not safe to use.
     package func openDevice() throws -> Device {
         try Device(folder: deviceFolder)
     }
 
-    /// The device as it is, for a look at it: nothing is made; nil where there is none.
+    /// The device as it is. Nothing is made; nil where there is no device.
     ///
     /// - Throws: `FileError` where something other than a folder of ours is there.
     package func existingDevice() throws -> Device? {
@@ -46,14 +46,14 @@ package struct DeviceOptions: ParsableArguments {
         return try device.socketPath(runtimeDirectory: runtimeDirectory)
     }
 
-    /// The user's folder for sockets, where the system has one.
+    /// The folder for sockets of the user (`XDG_RUNTIME_DIR`); nil where the system has none.
     package var runtimeDirectory: String? { environment("XDG_RUNTIME_DIR") }
 
     private var deviceFolder: String {
         if let folder = device ?? environment("KEYSHARE_DEVICE") { return folder }
-        // The XDG specification has relative paths ignored.
+        // The XDG Base Directory Specification says that relative paths are to be ignored.
         let named = environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-        // Not NSHomeDirectory() first, which asks for the user's entry and not for $HOME.
+        // `$HOME` comes first: NSHomeDirectory() reads the entry of the user in passwd(5).
         let home = environment("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
         let data = named ?? home + "/.local/share"
         return data + "/keyshare"

@@ -1,15 +1,15 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// What every command takes: how it talks.
+/// The options of every command about what it writes.
 package struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Write one JSON document to standard output instead of text.")
     package var json = false
 
-    @Flag(name: .shortAndLong, help: "Say nothing on standard error but errors.")
+    @Flag(name: .shortAndLong, help: "Write only errors to standard error.")
     package var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Say more on standard error.")
+    @Flag(name: .shortAndLong, help: "Write details to standard error too.")
     package var verbose = false
 
     package init() {}
@@ -18,7 +18,7 @@ package struct OutputOptions: ParsableArguments {
         if quiet && verbose { throw ValidationError("--quiet and --verbose exclude each other") }
     }
 
-    /// The console these options ask for.
+    /// The console that these options ask for.
     package var console: Console {
         Console(
             isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal,

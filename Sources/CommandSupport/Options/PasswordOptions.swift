@@ -3,7 +3,7 @@ package import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// Where a password comes from; never from an argument, which every process on the machine can read.
+/// The source of a password. Passwords are never passed as arguments, which every process on the machine can read.
 package struct PasswordOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"))
     package var passwordFile: String?
@@ -22,19 +22,19 @@ package struct PasswordOptions: ParsableArguments {
         if given > 1 { throw ValidationError("give the password in one way only") }
     }
 
-    /// Whether any of the options was given.
+    /// Whether one of the options was given.
     package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
 
-    /// Makes sure that standard input is asked for one thing only.
+    /// Checks that standard input is used for one thing only: one of `files`, or the password.
     ///
-    /// - Throws: `ValidationError` where several want it.
+    /// - Throws: `ValidationError` where it is used for several.
     package func validate(files: [String]) throws {
         if files.count(where: { $0 == "-" }) + (passwordStdin || passwordFile == "-" ? 1 : 0) > 1 {
             throw ValidationError("standard input can be only one thing at a time")
         }
     }
 
-    /// The password the options name, or nil where they name none.
+    /// The password that the options name; nil where they name none.
     ///
     /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
     package func password() throws(CommandFailure) -> SecretBytes? {
@@ -54,13 +54,13 @@ package struct PasswordOptions: ParsableArguments {
         return nil
     }
 
-    /// Asks on the terminal without echo; nil where standard input is no terminal, or its end comes first.
+    /// Asks on the terminal without echo; nil where standard input is no terminal, or ends before a line is typed.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         var silent = settings
-        // Signals are read as characters too: one that ended the process would leave the terminal silent.
+        // Ctrl-C is read as a character: a signal that ended the process would leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         Console.say("\(question): ")
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
@@ -91,7 +91,7 @@ package struct PasswordOptions: ParsableArguments {
 
     private enum PromptEnd { case line, nothing, interrupted }
 
-    /// What Ctrl-C types.
+    /// The character that Ctrl-C types.
     private static let interruptCharacter: UInt8 = 3
 
     private static let limit = 4096

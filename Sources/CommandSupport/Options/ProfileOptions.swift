@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import OpenSSL
 
-/// By which algorithms PKCS #12 files are made.
+/// The algorithms and names of PKCS #12 files that are made.
 package struct ProfileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,7 +12,7 @@ package struct ProfileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))
     package var iterations: Int?
 
-    @Flag(help: "Put the authorities' certificates into each file too.")
+    @Flag(help: "Add the certificates of the authorities to each file.")
     package var chain = false
 
     @Option(

@@ -2,12 +2,12 @@ package import ArgumentParser
 package import OpenSSL
 internal import SecretMemory
 
-/// How much is taken of PKCS #12 files from anywhere.
+/// The limits on PKCS #12 files that are read.
 package struct ReadingOptions: ParsableArguments {
-    @Flag(help: "Take files without a MAC too, whose integrity nothing vouches for.")
+    @Flag(help: "Take files without a MAC too, although their integrity cannot be checked.")
     package var allowNoMac = false
 
-    @Option(help: ArgumentHelp("The most bags a file may hold (default: 64).", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of bags in a file (default: 64).", valueName: "n"))
     package var maxBags: Int?
 
     package init() {}
@@ -16,25 +16,26 @@ package struct ReadingOptions: ParsableArguments {
         try Self.validate(maxBags: maxBags)
     }
 
-    /// Checks a number of bags.
+    /// Checks the number of `--max-bags`.
     ///
-    /// - Throws: `ValidationError` for one that no file can be held to.
+    /// - Throws: `ValidationError` for a number out of range.
     package static func validate(maxBags: Int?) throws {
         if let maxBags, !(1...100_000).contains(maxBags) {
             throw ValidationError("--max-bags takes a number from 1 to 100000")
         }
     }
 
-    /// The limits these options set.
+    /// The limits that these options set.
     package var limits: PKCS12Limits {
         var limits = PKCS12Limits.standard
         if let maxBags { limits.bags = maxBags }
         return limits
     }
 
-    /// Opens one file under the passwords there are.
+    /// Reads a file with the first of the passwords that is right.
     ///
-    /// - Throws: `PKCS12Error`.
+    /// - Parameter name: the name of the file, for the question on the terminal.
+    /// - Throws: `PKCS12Error` for a file that cannot be read, or that no password opens.
     package func open(
         _ bytes: [UInt8], with passwords: inout PasswordAttempts, named name: String
     ) throws -> PKCS12Contents {

@@ -12,12 +12,12 @@ struct Browse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show what the document picker would show.",
         discussion: """
-            Everything the provider lists is shown; what conforms to none of the types asked for is marked with a \
-            dash and cannot be imported. A folder can be opened whatever its own mark.
+            Everything that the provider lists is shown. An item that conforms to none of the requested types is \
+            marked with a dash and cannot be imported. A folder can be opened whether it is marked or not.
 
-            --watch shows it again whenever the provider says that its identities have changed, until SIGINT or \
-            SIGTERM; with --json each time as one document on a line of its own. A provider that is down at a \
-            change is waited for, until it starts again or the next change.
+            --watch shows the list again whenever the provider says that its identities have changed, until SIGINT \
+            or SIGTERM; with --json each list is one document on a line of its own. If the provider is down at a \
+            change, the command waits until it starts again or until the next change.
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
@@ -34,7 +34,7 @@ struct Browse: AsyncParsableCommand {
             "Show a file's certificate or a zip's contents, without importing.", valueName: "item"))
     var details: String?
 
-    @Flag(help: "Show it again at each change, until SIGINT or SIGTERM.")
+    @Flag(help: "Show the list again at each change, until SIGINT or SIGTERM.")
     var watch = false
 
     @OptionGroup var request: RequestOptions

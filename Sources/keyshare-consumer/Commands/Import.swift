@@ -13,9 +13,9 @@ struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Pick items of the provider, or take files from disk, and import what is in them.",
         discussion: """
-            For each item: access is started, the password fetched from the item's password service, the bytes \
-            read and imported, and access stopped. With several items all are tried; the exit code is that of \
-            the first failure. The password options are for --file, and for legacy items whose password is no longer \
+            For each item, access is started, the password is fetched from the password service of the item, the \
+            bytes are read and imported, and access is stopped. All items are tried; the exit code is that of the \
+            first failure. The password options are for --file, and for legacy items whose password is no longer \
             on the pasteboard.
 
             EXAMPLE:

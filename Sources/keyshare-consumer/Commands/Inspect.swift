@@ -21,10 +21,10 @@ struct Inspect: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Say too whether other readers would open the file, by models of them.")
+    @Flag(help: "Show whether other programs would open the file, by models of the programs.")
     var readers = false
 
-    @Option(help: ArgumentHelp("The most bags the file may hold (default: 64).", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of bags in the file (default: 64).", valueName: "n"))
     var maxBags: Int?
 
     func validate() throws {

@@ -9,9 +9,9 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check what was imported, or a file: chain, validity, key match and usage.",
         discussion: """
-            Each check passes, fails or was not made. One failed check makes the exit code 7; a private key that \
-            cannot be read, such as on a locked device, makes it what show gives. With several labels or files \
-            all are tried; the exit code is that of the first failure.
+            Each check passes, fails or is not made. A failed check gives exit code 7. A private key that cannot be \
+            read, as on a locked device, gives the exit code that show gives. All labels or files are tried; the \
+            exit code is that of the first failure.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem

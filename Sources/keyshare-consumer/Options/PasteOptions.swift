@@ -4,7 +4,7 @@ import DeviceSimulation
 import Foundation
 import Glibc
 
-/// The user's answer to the pasteboard's question, where no terminal is there to give it.
+/// The answer of the user to the question of the pasteboard, for runs without a terminal.
 struct PasteOptions: ParsableArguments {
     @Flag(help: "Let the consumer read the pasteboard without asking.")
     var allowPaste = false
@@ -20,13 +20,13 @@ struct PasteOptions: ParsableArguments {
 
     /// Whether the user lets `request.reader` read what `request.owner` copied.
     ///
-    /// - Throws: `CommandFailure` 10 where nobody is there to be asked.
+    /// - Throws: `CommandFailure` 10 where there is no terminal to ask on.
     func consent(to request: PasteboardRequest) throws -> Bool {
         if allowPaste || denyPaste { return allowPaste }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
                 .refused, code: "no-consent",
-                "nobody is there to allow \(request.reader) to read the pasteboard",
+                "there is no terminal on which to allow \(request.reader) to read the pasteboard",
                 hint: "add --allow-paste or --deny-paste")
         }
         let question = "\(request.reader) would like to paste from \(request.owner). Allow? [y/N] "

@@ -12,7 +12,7 @@ struct RequestOptions: ParsableArguments {
     var uti: [String] = []
 
     @Option(
-        help: ArgumentHelp("Which of the two ways of key sharing: 2025 or legacy.", valueName: "mechanism"))
+        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
     var mechanism: Mechanism = .keySharing2025
 
     /// What is asked for.

@@ -8,12 +8,12 @@ import UnixSignals
 struct Channels: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Try every channel a credential can take from one app to another, and an attacker's luck on it.",
+            "Try every channel by which a credential can get from one app to another, and what others can read of it.",
         discussion: """
-            The channels are tried on a device made for it, of which nothing is left. Without options the two \
-            apps are of one team and share a keychain group and an application group, and the device is in \
-            the state of this one. That a channel is closed is an answer, with exit code 0; one that fails gives \
-            the code of its failure. SIGINT and SIGTERM end the trials, with 130 and 143.
+            The channels are tried on a device that is made for it and removed afterwards. Without options the two \
+            apps are of one team and share a keychain group and an application group, and that device is in the \
+            state of this one. A channel that is closed is an answer, with exit code 0; a channel that fails gives \
+            the exit code of the failure. SIGINT and SIGTERM end the trials, with 130 and 143.
 
             EXAMPLE:
               keyshare-device channels

@@ -6,7 +6,8 @@ import Diagnostics
 struct KeychainItems: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keychain",
-        abstract: "List what an app sees in the keychain, and what of it is open now; no secrets.",
+        abstract:
+            "List what an app sees in the keychain, and which items can be used now; never the secrets.",
         discussion: """
             EXAMPLE:
               keyshare-device keychain --app provider

@@ -13,7 +13,7 @@ struct PasteboardContent: ParsableCommand {
               keyshare-device pasteboard --clear
             """)
 
-    @Flag(help: "Remove what is there.")
+    @Flag(help: "Remove the item from the pasteboard.")
     var clear = false
 
     @OptionGroup var clock: ClockOptions

@@ -5,9 +5,9 @@ import Diagnostics
 
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Bring another device's keychain to this one, as restoring its backup does.",
+        abstract: "Copy the keychain of another device to this one, as restoring a backup does.",
         discussion: """
-            Items that are for their own device only stay behind, and what is here already stays as it is.
+            Items that are for their own device only stay behind, and items that are here already stay as they are.
             Both devices must be unlocked.
 
             EXAMPLE:

@@ -7,11 +7,12 @@ import PrivateFiles
 
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write what the provider's keychain holds to a file, also while it serves.",
+        abstract: "Write the contents of the provider's keychain to a file, also while the provider serves.",
         discussion: """
-            The file is of one moment, sealed, mode 0600, and for this device: what its master key seals opens \
-            nowhere else, and the master key is not in it. --key-file writes the key to what may leave the device, \
-            which the provider's own identities and password may not. Both lie outside the device's folder.
+            The backup holds the keychain as it is at one moment. The master key of this device encrypts the backup \
+            and is not part of it, so that it can be restored on this device only. --key-file writes a key for the \
+            items that may leave the device; the provider's own identities and password may not. Both files must \
+            lie outside the device's folder and have mode 0600.
 
             EXAMPLE:
               keyshare-provider backup provider.backup
@@ -25,7 +26,7 @@ struct Backup: ParsableCommand {
             "Write the key that another device needs to this file, mode 0600.", valueName: "file"))
     var keyFile: String?
 
-    @Flag(help: "Replace files that are there.")
+    @Flag(help: "Replace existing files.")
     var force = false
 
     @OptionGroup var device: DeviceOptions

@@ -6,12 +6,12 @@ import KeyShareProvider
 
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "See that nothing in the keychain was damaged or altered.",
+        abstract: "Check that nothing in the keychain was damaged or altered.",
         discussion: """
-            Opens every record, holds each identity's certificate, private key, label and summary against each \
-            other, and looks at the keychain's tables and who may enter the device's folders. Makes and repairs \
-            nothing; ends with 74 where something is wrong. It cannot tell that another program has deleted a \
-            record, or put older files of this device in place of the newer ones.
+            Opens every record, compares the certificate, private key, label and summary of each identity, and \
+            checks the tables of the keychain and who may enter the folders of the device. Makes and repairs \
+            nothing; the exit code is 74 if something is wrong. The command cannot notice that another program has \
+            deleted a record, or has replaced the files by older ones of this device.
 
             EXAMPLE:
               keyshare-provider check --json

@@ -9,8 +9,8 @@ struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Empty the provider's keychain: identities, authorities and password.",
         discussion: """
-            A keychain that is damaged is put aside, and what still opens of other apps comes along into a new \
-            one; no provider may be serving then.
+            A damaged keychain is put aside, and the items of other apps that can still be opened are moved to a \
+            new one. No provider may be serving then.
 
             EXAMPLE:
               keyshare-provider clear --yes

@@ -9,7 +9,7 @@ struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write one item's bytes, as a consumer would get them.",
         discussion: """
-            The password is the password service's, unless one of the password options names another.
+            The file is encrypted with the password of the password service, unless a password option names another.
 
             EXAMPLE:
               keyshare-provider export Encryption.zip --password-file secret.txt -o encryption.zip

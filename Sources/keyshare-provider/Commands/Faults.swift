@@ -11,7 +11,7 @@ struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the faults that test credentials can be made with, or write a file of each.",
         discussion: """
-            Each fault says what a correct consumer does, and with which exit codes of its import and verify. \
+            The list says what a correct consumer does about each fault, with the exit codes of import and verify. \
             provision --fault makes one of them.
 
             EXAMPLE:

@@ -9,10 +9,9 @@ import OpenSSL
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take PKCS #12 files into the provider's keychain.",
+        abstract: "Import PKCS #12 files into the provider's keychain.",
         discussion: """
-            Without a password option an absent and then an empty password are tried, and then the terminal is \
-            asked.
+            Without a password option, no password and the empty password are tried first; then the terminal asks.
 
             EXAMPLE:
               keyshare-provider import signature.p12 --password-file secret.txt

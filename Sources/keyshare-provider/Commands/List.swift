@@ -17,12 +17,12 @@ struct List: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the root shows of single files: all, or recent as the sample app has it.",
+            "Which single files the root shows: all, or the recent ones, as the sample app does.",
             valueName: "contents"))
     var root: RootContents = .all
 
     @Option(
-        help: ArgumentHelp("Which of the two ways of key sharing: 2025 or legacy.", valueName: "mechanism"))
+        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
     var mechanism: Mechanism = .keySharing2025
 
     @Option(

@@ -9,10 +9,10 @@ import PrivateFiles
 
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Add what the providers of other devices hold to this one's keychain.",
+        abstract: "Add the identities of the providers of other devices to the provider's keychain.",
         discussion: """
-            Identities and authorities that are here already stay as they are, so merging again changes nothing. \
-            What any of the devices has revoked is revoked.
+            Identities and authorities that are in the keychain already stay as they are, so that a second merge \
+            changes nothing. A certificate that one of the devices has revoked is revoked.
 
             EXAMPLE:
               keyshare-provider merge part-1 part-2 --device whole

@@ -14,11 +14,11 @@ struct Password: ParsableCommand {
 
     struct Rotate: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put a new password in place of the old one.",
+            abstract: "Replace the password by a new one.",
             discussion: """
-                Every export made under the old password is void: a consumer that fetched the old one before and \
-                the bytes after meets a wrong password and has to fetch again. A provider that is serving goes \
-                over to the new one at once.
+                Files that were exported under the old password are void: a consumer that fetched the old password \
+                first and the bytes afterwards has a wrong password, and must fetch again. A provider that is \
+                serving uses the new password at once.
 
                 EXAMPLE:
                   keyshare-provider password rotate

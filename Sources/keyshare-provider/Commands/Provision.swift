@@ -17,9 +17,9 @@ struct Provision: AsyncParsableCommand {
             earlier, and each is valid for three years. The authorities of an earlier run are used again. A run \
             that was interrupted goes on when the same command is given again.
 
-            A scenario describes all of that, faults and the service's behaviour in one YAML file. How the \
-            provider is to serve is kept with the device: serve and export do so until another scenario is \
-            provisioned or the keychain is cleared, but for what their own options say.
+            A scenario describes all of that, and the faults and the behaviour of the service, in one YAML file. \
+            The behaviour is kept with the device: serve and export follow it until another scenario is \
+            provisioned or the keychain is cleared. Options of serve and export take precedence.
 
             EXAMPLE:
               keyshare-provider provision --person "Dana Example" --types signature,encryption

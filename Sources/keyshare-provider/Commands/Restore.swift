@@ -7,15 +7,15 @@ import KeyShareProvider
 
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put what a backup holds in place of what the provider's keychain holds.",
+        abstract: "Replace the contents of the provider's keychain with those of a backup.",
         discussion: """
-            Every record is opened and every identity checked before anything is replaced, and then all is or \
-            nothing is; a provider that is serving goes over to it at once. Of another device's backup, what is \
-            that device's alone stays behind, which ends with 10; where that is all of it, nothing is replaced. \
-            merge brings identities from one device to another.
+            Every record is opened and every identity is checked first; then everything is replaced, or nothing. A \
+            provider that is serving uses the restored keychain at once. Items that are for another device alone \
+            stay behind, and the exit code is 10; if no item is left, nothing is replaced. merge copies identities \
+            from one device to another.
 
-            With --force also a keychain that is damaged is replaced. It is kept beside the new one, and what \
-            still opens of other apps comes along; no provider may be serving.
+            With --force a damaged keychain is replaced too. It is kept beside the new one, and the items of other \
+            apps that can still be opened are moved to the new one. No provider may be serving.
 
             EXAMPLE:
               keyshare-provider restore provider.backup --force
@@ -27,7 +27,7 @@ struct Restore: ParsableCommand {
     @Option(help: ArgumentHelp("The key to another device's backup.", valueName: "file"))
     var keyFile: String?
 
-    @Flag(help: "Replace what the keychain holds.")
+    @Flag(help: "Replace the contents of a keychain that is not empty.")
     var force = false
 
     @OptionGroup var device: DeviceOptions

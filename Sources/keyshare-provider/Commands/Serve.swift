@@ -20,8 +20,9 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect; with --json it is a document on standard output.
 
-            Where a scenario was provisioned last, it serves as that says; --root, --pasteboard-expiry, --fault \
-            and the options about files come before it, and --ignore-scenario leaves it out.
+            If a scenario was provisioned last, the provider serves as the scenario says. --root, \
+            --pasteboard-expiry, --fault and the options about files take precedence, and --ignore-scenario ignores \
+            the scenario.
 
             --fault does one thing wrong on purpose, so that a consumer can be tested against it:
             \(Self.faults)
@@ -37,7 +38,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the root shows of single files: all, or recent as the sample app has it. (default: all)",
+            "Which single files the root shows: all, or the recent ones, as the sample app does. (default: all)",
             valueName: "contents"))
     var root: RootContents?
 
@@ -51,7 +52,7 @@ struct Serve: AsyncParsableCommand {
         help: ArgumentHelp("Do one thing wrong on purpose; the list is above.", valueName: "name"))
     var fault: ServiceFault?
 
-    @Flag(help: "Serve as usual, whatever the scenario says that was provisioned last.")
+    @Flag(help: "Ignore the scenario that was provisioned last.")
     var ignoreScenario = false
 
     @Option(
