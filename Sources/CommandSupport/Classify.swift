@@ -60,7 +60,7 @@ package struct Classify: ParsableCommand {
         let contents = try reading.open(bytes, with: &passwords, named: file)
         let certificates = contents.identities.map(\.certificate) + contents.certificates
         guard !certificates.isEmpty else {
-            throw CommandFailure(.noSuchItem, code: "no-certificate", "there is no certificate in it")
+            throw CommandFailure(.noCertificate, "there is no certificate in it")
         }
         return certificates
     }

@@ -25,7 +25,7 @@ extension CommandFailure {
     package init(damage problems: [IntegrityProblem]) {
         let isKeychain = problems.contains { $0.kind != .device }
         self.init(
-            .inputOutput, code: "damaged",
+            .damaged,
             "the \(isKeychain ? "keychain" : "device") has \(counted(problems.count, "problem", "problems"))",
             hint: !isKeychain
                 ? "close the folders to others with chmod 700; keyshare-device reset makes the device anew"

@@ -1,11 +1,45 @@
+package import Diagnostics
+
 /// Why a command fails: what happened, what to do about it, and the exit code; equal by status and code.
-package struct CommandFailure: Error, Equatable, Sendable {
+package struct CommandFailure: Failure {
+    /// What a command finds by itself, beside what an exit code says; the raw value is the stable name.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// A file to classify holds no certificate.
+        case noCertificate = "no-certificate"
+        /// The user did not agree, or could not be asked.
+        case notConfirmed = "not-confirmed"
+        /// The user could not be asked for the pasteboard.
+        case noConsent = "no-consent"
+        /// A file is larger than the command takes.
+        case tooLarge = "too-large"
+        /// Items of a backup stayed behind.
+        case leftBehind = "left-behind"
+        /// An identity of a backup is not sound.
+        case unsoundBackup = "unsound-backup"
+        /// A file cannot be read.
+        case unreadable
+        /// The keychain or the device is damaged.
+        case damaged
+
+        /// The exit code.
+        var status: ExitStatus {
+            switch self {
+            case .noCertificate: .noSuchItem
+            case .notConfirmed, .noConsent, .tooLarge, .leftBehind: .refused
+            case .unsoundBackup: .validationFailed
+            case .unreadable, .damaged: .inputOutput
+            }
+        }
+    }
+
+    package static let domain = FailureDomain.command
+
     /// The exit code.
     package let status: ExitStatus
     /// A stable name for scripts, such as `wrong-password`.
     package let code: String
     /// What happened, as a phrase that goes after the command's name.
-    package let message: String
+    package let reason: String
     /// What to do, as a phrase; nil where nothing can be advised.
     package let hint: String?
     /// Whether the user has been told of the failure already, so that only its exit code is left to give.
@@ -19,8 +53,15 @@ package struct CommandFailure: Error, Equatable, Sendable {
     package init(_ status: ExitStatus, code: String? = nil, _ message: String, hint: String? = nil) {
         self.status = status
         self.code = code ?? status.name
-        self.message = message
+        self.reason = message
         self.hint = hint ?? status.usualHint
+    }
+
+    /// A failure that a command finds by itself.
+    ///
+    /// - Parameter hint: what to do about this very failure; nil for what usually helps with its exit code.
+    package init(_ kind: Kind, _ message: String, hint: String? = nil) {
+        self.init(kind.status, code: kind.rawValue, message, hint: hint)
     }
 
     package static func == (left: CommandFailure, right: CommandFailure) -> Bool {
@@ -36,31 +77,20 @@ package struct CommandFailure: Error, Equatable, Sendable {
 
     /// This failure with the name of the file, item or channel that it is about before its message.
     package func about(_ subject: String) -> CommandFailure {
-        CommandFailure(status, code: code, "\(subject): \(message)", hint: hint)
+        CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
     /// This failure with other advice.
     package func advising(_ hint: String) -> CommandFailure {
-        CommandFailure(status, code: code, message, hint: hint)
+        CommandFailure(status, code: code, reason, hint: hint)
     }
 }
 
-/// An error that knows how a command reports it.
-package protocol CommandReportable: Error {
-    /// The failure as the command line shows it.
-    var commandFailure: CommandFailure { get }
-}
-
-extension CommandFailure: CommandReportable {
-    /// This failure, which is what the command line shows already.
-    package var commandFailure: CommandFailure { self }
-}
-
 extension CommandFailure {
-    /// Any error as a command reports it. An error that has no mapping is a bug, and the failure says so.
+    /// Any error as a command reports it. An error of another package is a bug, and the failure says so.
     package init(_ error: any Error) {
-        if let reportable = error as? any CommandReportable {
-            self = reportable.commandFailure
+        if let failure = error as? any ReportableFailure {
+            self = failure.commandFailure
         } else {
             self.init(.unexpected, "unexpected error: \(error)")
         }

@@ -67,7 +67,7 @@ package enum CommandMain {
 
     /// Whether the argument parser refused the arguments.
     private static func isParserError(_ error: any Error, of root: any ParsableCommand.Type) -> Bool {
-        !(error is any CommandReportable) && root.exitCode(for: error) == .validationFailure
+        !(error is any ReportableFailure) && root.exitCode(for: error) == .validationFailure
     }
 
     /// The names of the subcommands with which the arguments begin.

@@ -27,7 +27,7 @@ package enum InputFile {
             guard contents.count <= limit else {
                 if cutsOff { return contents }
                 throw CommandFailure(
-                    .refused, code: "too-large", "\(path) is larger than the limit of \(limit) bytes")
+                    .tooLarge, "\(path) is larger than the limit of \(limit) bytes")
             }
         }
     }
@@ -56,7 +56,7 @@ package enum InputFile {
             }
             guard count <= limit else {
                 throw CommandFailure(
-                    .refused, code: "too-large", "the password in \(path) is longer than \(limit) bytes")
+                    .tooLarge, "the password in \(path) is longer than \(limit) bytes")
             }
             return count
         }
@@ -64,6 +64,6 @@ package enum InputFile {
 
     private static func unreadable(_ path: String) -> CommandFailure {
         let reason = unsafe String(cString: strerror(errno))
-        return CommandFailure(.inputOutput, code: "unreadable", "cannot read \(path): \(reason)")
+        return CommandFailure(.unreadable, "cannot read \(path): \(reason)")
     }
 }

@@ -11,6 +11,8 @@ package protocol Failure: Error, Equatable, CustomStringConvertible {
     /// The kinds of failure that the module tells apart.
     associatedtype Code: Hashable & Sendable
 
+    /// The domain that stands for this type of error, and for no other.
+    static var domain: FailureDomain { get }
     /// The kind of failure; callers branch on it.
     var code: Code { get }
     /// One sentence about what happened, in lower case and without a full stop. It holds no secret, and names neither a

@@ -1,7 +1,9 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// A provider's answer to a request that it did not carry out; it travels as the failure reply.
 package struct ProviderFailure: Failure {
+    package static let domain = FailureDomain.provider
+
     /// The kind of failure, by its number on the wire. A number keeps its meaning for good.
     package enum Code: UInt16, Sendable, Hashable, CaseIterable {
         /// The bytes are no message, or a message that may not come here; the connection closes.

@@ -1,7 +1,9 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// Why a socket of this machine could not be taken, connected to or used.
 package struct SocketError: Failure {
+    package static let domain = FailureDomain.socket
+
     /// The kinds of failure: first those of a server, then those of a client.
     package enum Code: Sendable, Hashable {
         /// The socket's path is empty, holds a NUL, or has more than `SocketPath.maximumLength` bytes.

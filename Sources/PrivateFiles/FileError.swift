@@ -1,9 +1,11 @@
-internal import Diagnostics
+package import Diagnostics
 private import Glibc
 
 /// Why a file or folder of ours could not be made, read, written or locked, or was refused because other users
 /// could get at it.
 package struct FileError: Failure {
+    package static let domain = FailureDomain.file
+
     /// The kinds of trouble with a file or folder.
     package enum Code: Hashable, Sendable {
         /// A symbolic link stands where a folder or file of ours belongs.

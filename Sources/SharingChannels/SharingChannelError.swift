@@ -1,11 +1,13 @@
 internal import PrivateFiles
 package import DeviceSimulation
-internal import Diagnostics
+package import Diagnostics
 internal import KeyShareWire
 internal import LocalSockets
 
 /// Why a credential did not come through a channel.
 package struct SharingChannelError: Failure {
+    package static let domain = FailureDomain.sharingChannel
+
     /// The kinds of failure. The raw value is the stable name that commands print.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// An app is not entitled to the group that the channel needs.

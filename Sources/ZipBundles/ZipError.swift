@@ -1,7 +1,9 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// The error of reading or making an archive or one entry of it. Two errors are equal when their codes are.
 package struct ZipError: Failure {
+    package static let domain = FailureDomain.zip
+
     /// The kinds of failure, with the limit or the name that each is about (docs/rules.md R7.14 to R7.16).
     package enum Code: Hashable, Sendable {
         // Errors of the archive as a whole.

@@ -30,7 +30,7 @@ package struct ChannelsDocument: Codable, Sendable {
             works = report.failure == nil
             reason = report.failure?.code.rawValue
             message = report.failure?.reason
-            hint = report.failure?.advice
+            hint = report.failure?.hint
             // Nothing else was tried of a channel that does not work.
             othersRead = works ? report.attack.rawValue : nil
             isInPlainFile = works ? report.isInPlainFile : nil

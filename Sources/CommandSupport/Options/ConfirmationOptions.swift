@@ -15,13 +15,13 @@ package struct ConfirmationOptions: ParsableArguments {
         if yes { return }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
-                .refused, code: "not-confirmed", "there is no terminal on which to confirm this",
+                .notConfirmed, "there is no terminal on which to confirm this",
                 hint: "add --yes")
         }
         Console.say("\(question) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else {
-            throw CommandFailure(.refused, code: "not-confirmed", "nothing was done")
+            throw CommandFailure(.notConfirmed, "nothing was done")
         }
     }
 }

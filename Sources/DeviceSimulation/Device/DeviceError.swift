@@ -1,8 +1,10 @@
 internal import PrivateFiles
-internal import Diagnostics
+package import Diagnostics
 
 /// Why the simulated device refused something, apart from trouble with its files, which is a `FileError`.
 package struct DeviceError: Failure {
+    package static let domain = FailureDomain.device
+
     /// The kinds of refusal.
     package enum Code: Hashable, Sendable {
         /// A setting cannot be what it was set to.

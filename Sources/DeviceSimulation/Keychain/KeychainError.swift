@@ -1,9 +1,11 @@
 internal import PrivateFiles
-internal import Diagnostics
+package import Diagnostics
 internal import GRDB
 
 /// Why the keychain did not do what it was asked for, by the codes of Apple's Security framework.
 package struct KeychainError: Failure {
+    package static let domain = FailureDomain.keychain
+
     /// The codes, each with the number (`OSStatus`) and the name of Apple's `SecBase.h`.
     package enum Code: Int32, Sendable, Hashable, CaseIterable {
         /// `errSecDiskFull`

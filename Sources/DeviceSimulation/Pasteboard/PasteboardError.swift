@@ -1,8 +1,10 @@
 internal import PrivateFiles
-internal import Diagnostics
+package import Diagnostics
 
 /// Why the pasteboard could not be read or written.
 package struct PasteboardError: Failure {
+    package static let domain = FailureDomain.pasteboard
+
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The user did not agree.

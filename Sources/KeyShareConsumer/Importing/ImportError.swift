@@ -1,7 +1,9 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// An import that cannot go on for want of a password or of contents.
 package struct ImportError: Failure {
+    package static let domain = FailureDomain.import
+
     /// The obstacles to an import; the raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable {
         /// The item has no password service of the name that key sharing has (docs/rules.md R6.3).

@@ -1,4 +1,4 @@
-internal import Diagnostics
+package import Diagnostics
 internal import COpenSSL
 
 /// A failed call of OpenSSL: what was being done, and the whole error queue of the thread (ERR_get_error(3)).
@@ -11,6 +11,8 @@ internal import COpenSSL
 /// Every wrapper takes the queue at once (``draining(_:)``) or empties it (``discardQueue()``), so that an error never
 /// carries what an earlier call has left.
 package struct OpenSSLError: Failure {
+    package static let domain = FailureDomain.openSSL
+
     /// One entry of the queue.
     package struct Entry: Hashable, Sendable {
         /// The part of OpenSSL that noted the entry, such as `digital envelope routines`.

@@ -1,7 +1,9 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// The error of reading or writing a PKCS #12 file. Two errors are equal when their codes are.
 package struct PKCS12Error: Failure {
+    package static let domain = FailureDomain.pkcs12
+
     /// The kinds of failure (docs/rules.md R7.10); scripts and tests depend on their number and order.
     package enum Code: Hashable, Sendable {
         /// The password is not the file's. The MAC tells a wrong password from damage, and this code is never used when

@@ -1,4 +1,4 @@
-internal import Diagnostics
+package import Diagnostics
 
 /// A certificate, revocation list, name or key that cannot be read, written or used.
 ///
@@ -8,6 +8,8 @@ internal import Diagnostics
 /// and look into ``cause`` (an ``OpenSSLError``) to find out what OpenSSL objected to. Errors are equal when their
 /// codes are, so a test compares with `CertificateError(.malformed, "")`.
 package struct CertificateError: Failure {
+    package static let domain = FailureDomain.certificate
+
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The bytes are not the structure that was expected, in DER or PEM.

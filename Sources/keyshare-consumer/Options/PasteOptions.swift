@@ -25,7 +25,7 @@ struct PasteOptions: ParsableArguments {
         if allowPaste || denyPaste { return allowPaste }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
-                .refused, code: "no-consent",
+                .noConsent,
                 "there is no terminal on which to allow \(request.reader) to read the pasteboard",
                 hint: "add --allow-paste or --deny-paste")
         }

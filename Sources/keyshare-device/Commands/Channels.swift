@@ -103,7 +103,7 @@ struct Channels: AsyncParsableCommand {
             for report in reports {
                 guard let failure = report.failure, failure.code != .failed else { continue }
                 console.note("\(report.name): \(failure.reason)")
-                if let hint = failure.advice { console.note("hint: \(hint)") }
+                if let hint = failure.hint { console.note("hint: \(hint)") }
             }
         }
     }
@@ -134,7 +134,7 @@ struct Channels: AsyncParsableCommand {
         do throws(DeviceError) {
             return try Entitlements(plist: [UInt8](data))
         } catch {
-            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.advice)
+            throw CommandFailure(.malformed, "\(path): \(error.reason)", hint: error.hint)
         }
     }
 }

@@ -36,7 +36,7 @@ struct Restore: ParsableCommand {
         do {
             result = try target.restoreKeychain(from: source)
         } catch let error as DeviceError where error.code == .locked {
-            throw CommandFailure(.refused, code: "device-locked", error.reason, hint: "unlock both devices")
+            throw CommandFailure(error).advising("unlock both devices")
         }
         try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
             output.console.note(

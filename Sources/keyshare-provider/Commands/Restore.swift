@@ -56,7 +56,7 @@ struct Restore: ParsableCommand {
         } catch  where !problems.isEmpty {
             Console.problems(problems)
             throw CommandFailure(
-                .validationFailed, code: "unsound-backup", "an identity of the backup is not sound",
+                .unsoundBackup, "an identity of the backup is not sound",
                 hint: "nothing was replaced")
         }
         let failure = result.left == 0 ? nil : Self.incomplete(result)
@@ -70,7 +70,7 @@ struct Restore: ParsableCommand {
 
     private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
         CommandFailure(
-            .refused, code: "left-behind",
+            .leftBehind,
             "\(counted(result.left, "item", "items")) of the backup stayed behind: for another device alone",
             hint: "keyshare-provider merge brings identities from one device to another")
     }

@@ -1,0 +1,157 @@
+import Diagnostics
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+
+@Suite("The mapping of errors to exit codes and hints")
+struct FailureMappingTests {
+    /// The name of the case of a code, without the values inside.
+    private static func caseName(_ code: Any) -> String {
+        String("\(code)".prefix { $0 != "(" })
+    }
+
+    /// Each code of an error type by the name of its case, with the meaning of the code; a case with several meanings
+    /// comes several times.
+    private static func meanings(
+        of type: (some ReportableFailure).Type
+    ) -> [(name: String, meaning: FailureMeaning)] {
+        type.codes.map { (caseName($0), type.meaning(of: $0)) }
+    }
+
+    @Test(
+        "Each domain has an error type of its own, and the type names the domain",
+        arguments: FailureDomain.allCases)
+    func bijection(domain: FailureDomain) {
+        #expect(domain.type.domain == domain)
+        let others = FailureDomain.allCases.filter { $0 != domain }
+        #expect(!others.contains { ObjectIdentifier($0.type) == ObjectIdentifier(domain.type) })
+    }
+
+    @Test("Every type of the sources that is an error conforms to Failure, and there are fifteen")
+    func types() throws {
+        let sources = PackageFolder.path + "/Sources"
+        let files = FileManager.default.enumerator(atPath: sources)?.compactMap { $0 as? String } ?? []
+        var found: Set<String> = []
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: "\(sources)/\(file)", encoding: .utf8)
+            for match in text.matches(of: /(?:struct|enum|class) (\w+): (?:[\w, ]*, )?(Error|Failure)\b/) {
+                found.insert(String(match.1))
+            }
+        }
+        // Neither is thrown out of its file.
+        let mapped = FailureDomain.allCases.map { "\($0.type)" }
+        #expect(mapped.count == 15)
+        #expect(found.subtracting(mapped).sorted() == [])
+        #expect(Set(mapped).subtracting(found) == ["RequestError"].filter { !found.contains($0) })
+    }
+
+    @Test("The mapping lists every case of the codes of an error type", arguments: FailureDomain.allCases)
+    func completeness(domain: FailureDomain) throws {
+        // OpenSSL numbers its errors, and the codes of CommandFailure are text.
+        guard domain != .openSSL, domain != .command else { return }
+        let sources = PackageFolder.path + "/Sources"
+        let name = "\(domain.type)"
+        let files = FileManager.default.enumerator(atPath: sources)?.compactMap { $0 as? String } ?? []
+        let file = try #require(files.first { $0.hasSuffix("/\(name).swift") }, "\(name).swift")
+        let lines = try String(contentsOfFile: "\(sources)/\(file)", encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        let body = lines.drop { $0.firstMatch(of: /^    (package|public) enum Code\b/) == nil }
+            .prefix { $0 != "    }" }
+        let cases = body.compactMap { $0.firstMatch(of: /^        case (\w+)/).map { String($0.1) } }
+        #expect(!cases.isEmpty)
+        #expect(Set(Self.meanings(of: domain.type).map(\.name)) == Set(cases))
+    }
+
+    @Test("No failure has the exit code of success, and every stable name is lower case or Apple's")
+    func names() {
+        for domain in FailureDomain.allCases {
+            for (name, meaning) in Self.meanings(of: domain.type) {
+                #expect(meaning.status != .success, "\(domain).\(name)")
+                #expect(
+                    meaning.name.wholeMatch(of: /[a-z0-9]+(-[a-z0-9]+)*|errSec\w+/) != nil,
+                    "\(domain).\(name): \(meaning.name)")
+            }
+        }
+    }
+
+    @Test("An error of a module has the exit code, the stable name and the hint of its code")
+    func errors() {
+        let wrong = CommandFailure(PKCS12Error(.wrongPassword) as any Error)
+        #expect(wrong.status == .wrongPassword && wrong.code == "wrong-password")
+        #expect(wrong.hint == "give it with --password-file, --password-env or --password-stdin")
+        let limit = CommandFailure(PKCS12Error(.refused(limit: .bags)) as any Error)
+        #expect(limit.status == .refused && limit.code == "limit")
+        #expect(limit.hint == "--max-bags raises this limit")
+        #expect(CommandFailure(PKCS12Error(.refused(limit: .nesting)) as any Error).hint == nil)
+        let own = CommandFailure(.notConfirmed, "nothing was done")
+        #expect(own.status == .refused && own.code == "not-confirmed")
+        #expect(CommandFailure(own as any Error) == own)
+    }
+
+    /// `docs/exit-codes.md` as the mapping has it.
+    private static func page() -> String {
+        var page = """
+            # Exit codes
+
+            The commands end with these exit codes. Scripts can rely on the numbers, and on the stable names that
+            `--json` shows as `error.code`. This page is made from `CommandSupport/FailureMapping`; do not edit it. To
+            make it anew, run the tests `FailureMappingTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
+
+            | exit code | meaning |
+            |---|---|
+
+            """
+        for status in ExitStatus.allCases {
+            page += "| \(status.rawValue) | \(status.explanation) |\n"
+        }
+        page += """
+
+            A signal that ends a command gives 128 and the number of the signal.
+
+            Each section lists the stable names of one exit code, the errors in the sources that have the name, and the
+            hint. Where a hint depends on the details of a failure, no hint or the usual one is listed here.
+
+            """
+        for status in ExitStatus.allCases where status != .success {
+            page += "\n## \(status.rawValue): \(status.name)\n\n"
+            if let hint = status.usualHint { page += "Usual hint: \(hint).\n\n" }
+            page += "| stable name | error | hint |\n|---|---|---|\n"
+            for row in rows(of: status) {
+                page += "| `\(row.name)` | \(row.errors.joined(separator: ", ")) | \(row.hint) |\n"
+            }
+        }
+        return page
+    }
+
+    /// The stable names of an exit code with their hints, by name.
+    private static func rows(of status: ExitStatus) -> [(name: String, errors: [String], hint: String)] {
+        var rows: [(name: String, errors: [String], hint: String)] = []
+        for domain in FailureDomain.allCases {
+            for (name, meaning) in meanings(of: domain.type) where meaning.status == status {
+                let isNamed = domain != .openSSL && domain != .command
+                let error = "`\(domain.type)\(isNamed ? ".\(name)" : "")`"
+                let hint = meaning.hint ?? ""
+                if let index = rows.firstIndex(where: { $0.name == meaning.name && $0.hint == hint }) {
+                    if !rows[index].errors.contains(error) { rows[index].errors.append(error) }
+                } else {
+                    rows.append((meaning.name, [error], hint))
+                }
+            }
+        }
+        return rows.sorted { ($0.name, $0.hint) < ($1.name, $1.hint) }
+    }
+
+    @Test("The page of exit codes in docs is made from the mapping")
+    func documentation() throws {
+        let path = PackageFolder.path + "/docs/exit-codes.md"
+        let page = Self.page()
+        if ProcessInfo.processInfo.environment["KEYSHARE_UPDATE_GOLDEN"] == "1" {
+            try Data(page.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let written = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(page == written, "set KEYSHARE_UPDATE_GOLDEN=1 to write docs/exit-codes.md anew")
+    }
+}
