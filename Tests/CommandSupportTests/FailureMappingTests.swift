@@ -45,7 +45,7 @@ struct FailureMappingTests {
         let mapped = FailureDomain.allCases.map { "\($0.type)" }
         #expect(mapped.count == 15)
         #expect(found.subtracting(mapped).sorted() == [])
-        #expect(Set(mapped).subtracting(found) == ["RequestError"].filter { !found.contains($0) })
+        #expect(Set(mapped).subtracting(found) == Set(["RequestError"]).subtracting(found))
     }
 
     @Test("The mapping lists every case of the codes of an error type", arguments: FailureDomain.allCases)
@@ -104,7 +104,7 @@ struct FailureMappingTests {
             |---|---|
 
             """
-        for status in ExitStatus.allCases {
+        for status in CommandSupport.ExitStatus.allCases {
             page += "| \(status.rawValue) | \(status.explanation) |\n"
         }
         page += """
@@ -115,7 +115,7 @@ struct FailureMappingTests {
             hint. Where a hint depends on the details of a failure, no hint or the usual one is listed here.
 
             """
-        for status in ExitStatus.allCases where status != .success {
+        for status in CommandSupport.ExitStatus.allCases where status != .success {
             page += "\n## \(status.rawValue): \(status.name)\n\n"
             if let hint = status.usualHint { page += "Usual hint: \(hint).\n\n" }
             page += "| stable name | error | hint |\n|---|---|---|\n"
@@ -127,7 +127,9 @@ struct FailureMappingTests {
     }
 
     /// The stable names of an exit code with their hints, by name.
-    private static func rows(of status: ExitStatus) -> [(name: String, errors: [String], hint: String)] {
+    private static func rows(of status: CommandSupport.ExitStatus) -> [(
+        name: String, errors: [String], hint: String
+    )] {
         var rows: [(name: String, errors: [String], hint: String)] = []
         for domain in FailureDomain.allCases {
             for (name, meaning) in meanings(of: domain.type) where meaning.status == status {

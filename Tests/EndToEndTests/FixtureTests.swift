@@ -34,17 +34,12 @@ struct FixtureTests {
         #expect(verified.status == status)
     }
 
-<<<<<<< HEAD
-    @Test("The fixtures are there, 30 sound ones and 73 defective ones")
-    func manifestIsRead() {
-=======
     @Test("The folder of fixtures holds the files of the manifest and no others")
     func manifestIsComplete() throws {
         let others = ["manifest.json", manifest.trust, manifest.revocations]
         let folder = Fixtures.url(of: "manifest.json").deletingLastPathComponent().path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(Set(files) == Set(manifest.files.map(\.file) + others))
->>>>>>> 0b4b9b0 (Decode what the commands write, in the end-to-end tests)
         #expect(manifest.files.count { $0.isFault } == 73)
         #expect(manifest.files.count { !$0.isFault } == 30)
     }

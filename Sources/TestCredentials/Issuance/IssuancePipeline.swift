@@ -1,3 +1,4 @@
+internal import DeviceSimulation
 internal import Dispatch
 internal import KeyShareProvider
 internal import KeySharing
