@@ -71,7 +71,7 @@ let package = Package(
         .target(
             name: "KeyShareClient",
             dependencies: [
-                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
+                "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
@@ -87,7 +87,7 @@ let package = Package(
         .target(
             name: "LoopbackHTTP",
             dependencies: [
-                "Diagnostics", "LocalSockets", "SecretMemory",
+                "LocalSockets", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -99,7 +99,7 @@ let package = Package(
         .target(
             name: "KeyShareProvider",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareServer", "KeyShareWire",
+                "CertificateReading", "DeviceSimulation", "KeyShareServer", "KeyShareWire",
                 "KeySharing", "OpenSSL", "SecretMemory", "ZipBundles",
             ]),
         .target(
@@ -132,10 +132,9 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyShareConsumer", "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing",
-                "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility",
-                "PrivateFiles", "SecretMemory", "SharingChannels", "TestCredentials", "ZipBundles",
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareWire", "KeySharing",
+                "LocalSockets",
+                "OpenSSL", "PKCS12Compatibility", "PrivateFiles", "SecretMemory", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TextTable", package: "TextTable"),
             ]),
@@ -143,8 +142,8 @@ let package = Package(
             name: "keyshare-provider",
             dependencies: [
                 "CLinux", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
-                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "TestCredentials",
+                "KeyShareProvider", "KeyShareServer", "KeySharing",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -153,14 +152,14 @@ let package = Package(
             name: "keyshare-consumer",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyShareConsumer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL",
+                "KeyShareConsumer", "KeySharing", "LocalSockets", "OpenSSL",
                 "PKCS12Compatibility", "SecretMemory", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
             name: "keyshare-device",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "PrivateFiles", "SecretMemory",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "PrivateFiles",
                 "SharingChannels",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -215,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
-                "DeviceSimulation", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels",
+
+                "DeviceSimulation", "PrivateFiles", "SecretMemory", "SharingChannels",
                 "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -235,7 +235,7 @@ let package = Package(
         .testTarget(
             name: "KeyShareClientTests",
             dependencies: [
-                "KeyShareClient", "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory", "TestSupport",
+                "KeyShareClient", "KeyShareWire", "KeySharing", "LocalSockets", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
@@ -250,7 +250,8 @@ let package = Package(
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareClient", "KeyShareConsumer",
+
+                "CertificateReading", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
                 "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
                 "SecretMemory", "TestCredentials", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
@@ -258,22 +259,24 @@ let package = Package(
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "SecretMemory",
-                "TestSupport", "ZipBundles", .product(name: "Logging", package: "swift-log"),
+                "Diagnostics",
+                "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory",
+                "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "TestCredentialsTests",
             dependencies: [
+                "Diagnostics",
                 "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport", "ZipBundles",
-                .product(name: "Logging", package: "swift-log"),
+                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport",
             ]),
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [
+                "Diagnostics",
                 "CommandSupport", "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
+                "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),

@@ -1,7 +1,6 @@
-internal import Diagnostics
 internal import DeviceSimulation
-internal import KeyShareConsumer
-package import KeyShareProvider
+internal import Diagnostics
+internal import ZipBundles
 internal import OpenSSL
 
 extension CommandFailure {
@@ -9,7 +8,7 @@ extension CommandFailure {
     /// PKCS #12 file.
     package func advising(on bytes: [UInt8]) -> CommandFailure {
         guard status == .malformed else { return self }
-        if FileReader.isZip(bytes) {
+        if ZipBundle.isArchive(bytes) {
             return advising("this is a zip; keyshare-consumer import --file takes it")
         }
         if bytes.starts(with: Array("-----BEGIN ".utf8)) {
@@ -20,16 +19,29 @@ extension CommandFailure {
         }
         return self
     }
+}
 
-    /// The failure of a command that must not go on with a keychain or a device that has these problems.
-    package init(damage problems: [IntegrityProblem]) {
-        let isKeychain = problems.contains { $0.kind != .device }
-        self.init(
-            .damaged,
-            "the \(isKeychain ? "keychain" : "device") has \(counted(problems.count, "problem", "problems"))",
-            hint: !isKeychain
-                ? "close the folders to others with chmod 700; keyshare-device reset makes the device anew"
-                : problems.contains { $0.kind == .structure }
-                    ? KeychainError.remedyOfDamage : KeychainError.remedyOfAlteration)
+/// A place on the device that can be damaged.
+package enum DamagedPlace: Sendable {
+    /// The device's own files and folders.
+    case device
+    /// The file of the keychain as a whole.
+    case keychainFile
+    /// Single records of the keychain.
+    case keychainRecords
+}
+
+extension CommandFailure {
+    /// The failure of a command that found this number of problems in a place.
+    package init(problems count: Int, in place: DamagedPlace) {
+        let name = place == .device ? "device" : "keychain"
+        let hint =
+            switch place {
+            case .device:
+                "close the folders to others with chmod 700; keyshare-device reset makes the device anew"
+            case .keychainFile: KeychainError.remedyOfDamage
+            case .keychainRecords: KeychainError.remedyOfAlteration
+            }
+        self.init(.damaged, "the \(name) has \(counted(count, "problem", "problems"))", hint: hint)
     }
 }

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import DeviceSimulation
 
 /// The two apps that share a credential, and their device.
@@ -56,6 +57,11 @@ package struct ChannelEndpoints: Sendable {
             "\(sender.bundleIdentifier) and \(receiver.bundleIdentifier) have no common \(kind) group",
             missingGroup: MissingGroup(
                 kind: kind, isOneTeam: isOneTeam,
-                unusable: named.filter { !isTokens($0) } + named.filter(isTokens)))
+                gaps: (named.filter { !isTokens($0) } + named.filter(isTokens)).compactMap { app, group in
+                    switch kind {
+                    case .keychain: app.gap(accessGroup: group)?.description
+                    case .application: app.gap(applicationGroup: group)?.description
+                    }
+                }))
     }
 }

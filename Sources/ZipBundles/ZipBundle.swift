@@ -4,6 +4,12 @@ package import struct Foundation.Date
 ///
 /// Names in an archive are never used as paths, and nothing is written to disk.
 package enum ZipBundle {
+    /// Whether the bytes begin as an archive does: with an entry, or with the end record of an empty archive
+    /// (PKWARE APPNOTE 4.3.7 and 4.3.16).
+    package static func isArchive(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0x50, 0x4B, 0x05, 0x06])
+    }
+
     /// Reads the files in `archive`, each with its bytes or the reason why it is refused.
     ///
     /// libzip trusts headers: an entry that states ten bytes can deliver fifty million, and entries that share their bytes

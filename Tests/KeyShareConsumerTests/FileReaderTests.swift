@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import KeySharing
 import OpenSSL
@@ -12,10 +13,10 @@ struct FileReaderTests {
     @Test("A file is taken for a zip by an entry or an end record at the start")
     func isZip() throws {
         let date = Date(timeIntervalSince1970: 1_700_000_000)
-        #expect(FileReader.isZip(try ZipBundle.create([], modified: date)))
-        #expect(FileReader.isZip(try ZipBundle.create([("a.p12", [1])], modified: date)))
-        #expect(!FileReader.isZip(try TestIdentity("a").file()))
-        #expect(!FileReader.isZip([]) && !FileReader.isZip([0x50, 0x4B]))
+        #expect(ZipBundle.isArchive(try ZipBundle.create([], modified: date)))
+        #expect(ZipBundle.isArchive(try ZipBundle.create([("a.p12", [1])], modified: date)))
+        #expect(!ZipBundle.isArchive(try TestIdentity("a").file()))
+        #expect(!ZipBundle.isArchive([]) && !ZipBundle.isArchive([0x50, 0x4B]))
     }
 
     @Test("A PKCS #12 file is one entry without a name")

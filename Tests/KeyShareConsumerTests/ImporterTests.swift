@@ -1,3 +1,4 @@
+import Diagnostics
 import KeyShareClient
 import KeyShareWire
 import SecretMemory

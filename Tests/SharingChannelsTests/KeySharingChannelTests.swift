@@ -1,3 +1,4 @@
+import Diagnostics
 import KeyShareWire
 import KeyShareClient
 import SecretMemory

@@ -1,3 +1,4 @@
+import Diagnostics
 import SecretMemory
 import SharingChannels
 import DeviceSimulation

@@ -1,3 +1,4 @@
+import Diagnostics
 import PrivateFiles
 import SecretMemory
 import SharingChannels

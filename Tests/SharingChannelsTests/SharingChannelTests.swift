@@ -1,3 +1,4 @@
+import Diagnostics
 import CommandSupport
 import DeviceSimulation
 import Foundation

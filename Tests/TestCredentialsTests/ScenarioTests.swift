@@ -1,3 +1,4 @@
+import Diagnostics
 @testable import TestCredentials
 import DeviceSimulation
 import Foundation

@@ -1,5 +1,3 @@
-package import SharingChannels
-
 /// The JSON document of `keyshare-device channels`.
 package struct ChannelsDocument: Codable, Sendable {
     /// What was found out about one channel.
@@ -25,26 +23,30 @@ package struct ChannelsDocument: Codable, Sendable {
         /// How long the hand-over took, in milliseconds; nil where the channel does not work.
         package let handOverMilliseconds: Double?
 
-        init(_ report: ChannelReport) {
-            channel = report.name
-            works = report.failure == nil
-            reason = report.failure?.code.rawValue
-            message = report.failure?.reason
-            hint = report.failure?.hint
-            // Nothing else was tried of a channel that does not work.
-            othersRead = works ? report.attack.rawValue : nil
-            isInPlainFile = works ? report.isInPlainFile : nil
-            survivesRestart = works ? report.survivesRestart : nil
-            survivesReinstall = works ? report.survivesReinstall : nil
-            handOverMilliseconds = report.handOver.map { $0 / .milliseconds(1) }
+        /// Describes one channel by its parts.
+        package init(
+            channel: String, works: Bool, reason: String?, message: String?, hint: String?,
+            othersRead: String?, isInPlainFile: Bool?, survivesRestart: Bool?, survivesReinstall: Bool?,
+            handOverMilliseconds: Double?
+        ) {
+            self.channel = channel
+            self.works = works
+            self.reason = reason
+            self.message = message
+            self.hint = hint
+            self.othersRead = othersRead
+            self.isInPlainFile = isInPlainFile
+            self.survivesRestart = survivesRestart
+            self.survivesReinstall = survivesReinstall
+            self.handOverMilliseconds = handOverMilliseconds
         }
     }
 
     /// The channels in the order in which they were tried.
     package let channels: [Channel]
 
-    /// Describes the reports of an experiment.
-    package init(_ reports: [ChannelReport]) {
-        channels = reports.map(Channel.init)
+    /// Describes channels.
+    package init(channels: [Channel]) {
+        self.channels = channels
     }
 }

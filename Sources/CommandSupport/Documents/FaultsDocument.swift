@@ -1,7 +1,7 @@
-package import TestCredentials
-
 /// The JSON document of `faults`.
-package struct FaultsDocument: Codable, Sendable {
+///
+/// `Expectation` is what a correct consumer's commands end with, in the form of the manifest of test vectors.
+package struct FaultsDocument<Expectation: Codable & Sendable>: Codable, Sendable {
     /// One fault that test credentials can be made with.
     package struct Fault: Codable, Sendable {
         /// The name of the fault.
@@ -11,13 +11,14 @@ package struct FaultsDocument: Codable, Sendable {
         /// What a correct consumer does about the fault.
         package let duty: String
         /// The exit codes of a correct consumer's commands.
-        package let expectation: TestVector.Expectation
+        package let expectation: Expectation
 
-        init(_ vector: TestVector) {
-            name = vector.name
-            sentence = vector.summary
-            duty = vector.expectedBehaviour
-            expectation = vector.expectation
+        /// Describes one fault by its parts.
+        package init(name: String, sentence: String, duty: String, expectation: Expectation) {
+            self.name = name
+            self.sentence = sentence
+            self.duty = duty
+            self.expectation = expectation
         }
     }
 
@@ -25,7 +26,7 @@ package struct FaultsDocument: Codable, Sendable {
     package let faults: [Fault]
 
     /// Describes faults.
-    package init(_ faults: [TestVector]) {
-        self.faults = faults.map(Fault.init)
+    package init(faults: [Fault]) {
+        self.faults = faults
     }
 }

@@ -1,7 +1,6 @@
 package import Foundation
-package import KeyShareConsumer
-internal import KeySharing
-internal import OpenSSL
+package import KeySharing
+package import OpenSSL
 
 /// The JSON document of the consumer's `list`.
 package struct HeldIdentitiesDocument: Codable, Sendable {
@@ -20,13 +19,13 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
         /// When the certificate ceases to be valid.
         package let notAfter: Date
 
-        init(_ identity: StoredIdentity) {
-            label = identity.summary.label
-            type = identity.summary.type(.keySharing2025).rawValue
-            serial = identity.summary.serialNumber
-            subject = "\(identity.certificate.subject)"
-            notBefore = identity.certificate.notBefore
-            notAfter = identity.certificate.notAfter
+        package init(_ certificate: Certificate, _ summary: IdentitySummary) {
+            label = summary.label
+            type = summary.type(.keySharing2025).rawValue
+            serial = summary.serialNumber
+            subject = "\(certificate.subject)"
+            notBefore = certificate.notBefore
+            notAfter = certificate.notAfter
         }
     }
 
@@ -34,7 +33,7 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
     package let identities: [Identity]
 
     /// Describes the identities of a keychain.
-    package init(_ identities: [StoredIdentity]) {
-        self.identities = identities.map(Identity.init)
+    package init(identities: [Identity]) {
+        self.identities = identities
     }
 }

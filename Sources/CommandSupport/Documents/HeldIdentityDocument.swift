@@ -1,6 +1,4 @@
-package import KeyShareConsumer
-internal import DeviceSimulation
-internal import KeySharing
+package import DeviceSimulation
 package import OpenSSL
 
 /// The JSON document of `show`: the attributes that a keychain shows of an identity and its key (Apple's
@@ -52,17 +50,19 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canUnwrap: Bool
 
     /// Describes an identity of the consumer's keychain and its private key.
-    package init(_ identity: StoredIdentity, _ key: PrivateKey) {
-        let publicKey = identity.certificate.publicKey
-        let capabilities = identity.certificate.capabilities(of: .private)
-        certificate = CertificateDocument(identity.certificate)
-        accessible = identity.accessibility.name
-        accessGroup = identity.accessGroup
-        certificateType = "X.509 version \(identity.certificate.version)"
+    package init(
+        _ certificate: Certificate, _ key: PrivateKey, accessibility: Accessibility, accessGroup: String
+    ) {
+        let publicKey = certificate.publicKey
+        let capabilities = certificate.capabilities(of: .private)
+        self.certificate = CertificateDocument(certificate)
+        accessible = accessibility.name
+        self.accessGroup = accessGroup
+        certificateType = "X.509 version \(certificate.version)"
         certificateEncoding = "DER"
-        label = identity.summary.label
-        serialNumber = identity.summary.serialNumber
-        subjectKeyID = identity.certificate.subjectKeyIdentifier?.upperHex
+        label = certificate.label
+        serialNumber = certificate.serialHex
+        subjectKeyID = certificate.subjectKeyIdentifier?.upperHex
         publicKeyHash = publicKey.keyIdentifier.upperHex
         keyClass = "private"
         // The keychain finds the key of a certificate by the hash of the public key.

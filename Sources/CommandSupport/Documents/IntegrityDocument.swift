@@ -1,5 +1,3 @@
-package import KeyShareProvider
-
 /// The JSON document of `check`.
 package struct IntegrityDocument: Codable, Sendable {
     /// One thing that is wrong.
@@ -11,10 +9,11 @@ package struct IntegrityDocument: Codable, Sendable {
         /// The problem as a sentence.
         package let message: String
 
-        init(_ problem: IntegrityProblem) {
-            kind = problem.kind.rawValue
-            label = problem.label
-            message = problem.reason
+        /// Describes one problem by its parts.
+        package init(kind: String, label: String?, message: String) {
+            self.kind = kind
+            self.label = label
+            self.message = message
         }
     }
 
@@ -23,18 +22,9 @@ package struct IntegrityDocument: Codable, Sendable {
     /// The problems in the order in which they were found.
     package let problems: [Problem]
 
-    /// Describes a report.
-    package init(_ report: IntegrityReport) {
-        identities = report.identities
-        problems = report.problems.map(Problem.init)
-    }
-}
-
-extension Console {
-    /// Writes problems to standard error, a line for each.
-    package static func problems(_ problems: [IntegrityProblem]) {
-        for problem in problems {
-            standardError(problem.label.map { "\($0): \(problem.reason)" } ?? problem.reason)
-        }
+    /// Describes a check by its parts.
+    package init(identities: Int, problems: [Problem]) {
+        self.identities = identities
+        self.problems = problems
     }
 }

@@ -1,4 +1,4 @@
-package import KeyShareConsumer
+package import OpenSSL
 package import KeySharing
 
 /// The JSON document of `browse --details`: the certificates of an item that is not imported.
@@ -11,6 +11,13 @@ package struct ItemDetailsDocument: Codable, Sendable {
         package let certificates: [CertificateDocument]
         /// Why the file cannot be read; nil where it can.
         package let error: FailureDocument.Body?
+
+        /// Describes one file by its certificates, or by the error that keeps them from being shown.
+        package init(name: String?, certificates: [Certificate], error: (any Error)?) {
+            self.name = name
+            self.certificates = certificates.map { CertificateDocument($0) }
+            self.error = error.map { FailureDocument.Body(CommandFailure($0)) }
+        }
     }
 
     /// The item.
@@ -18,13 +25,9 @@ package struct ItemDetailsDocument: Codable, Sendable {
     /// The files of the item.
     package let entries: [Entry]
 
-    /// Describes what a preview of `item` shows.
-    package init(_ item: Item, _ preview: Preview) {
+    /// Describes an item and the files in it.
+    package init(_ item: Item, entries: [Entry]) {
         self.item = ItemListingDocument.Row(item)
-        entries = preview.files.map { file in
-            Entry(
-                name: file.entry, certificates: file.certificates.map { CertificateDocument($0) },
-                error: file.error.map { FailureDocument.Body(CommandFailure($0)) })
-        }
+        self.entries = entries
     }
 }

@@ -1,7 +1,5 @@
 package import Foundation
-package import KeyShareProvider
 package import KeySharing
-internal import OpenSSL
 
 /// The JSON document of `provision`.
 package struct ProvisioningDocument: Codable, Sendable {
@@ -57,13 +55,13 @@ package struct ProvisioningDocument: Codable, Sendable {
     /// Describes what a run made.
     package init(
         _ identities: [IdentitySummary], made: Int, alreadyThere: Int, scenario: String? = nil,
-        service: ServiceBehaviour? = nil, fault: Fault? = nil
+        service: ServiceBehaviourDocument? = nil, fault: Fault? = nil
     ) {
         self.identities = identities.map(Identity.init)
         self.made = made
         self.alreadyThere = alreadyThere
         self.scenario = scenario
-        self.service = service.map(ServiceBehaviourDocument.init)
+        self.service = service
         self.fault = fault
     }
 }

@@ -1,6 +1,3 @@
-internal import KeySharing
-package import TestCredentials
-
 /// The JSON document of `provision --list-scenarios`.
 package struct ScenariosDocument: Codable, Sendable {
     /// One scenario.
@@ -15,16 +12,15 @@ package struct ScenariosDocument: Codable, Sendable {
         /// use; nil where the scenario does not say.
         package let outcome: [String: [String: [String: Int]]]?
 
-        init(_ scenario: Scenario) {
-            func named<Key: RawRepresentable<String>, Value>(_ values: [Key: Value]) -> [String: Value] {
-                Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
-            }
-            name = scenario.name
-            description = scenario.description
-            service = ServiceBehaviourDocument(scenario.service)
-            outcome = scenario.outcome.map { outcome in
-                named(outcome.counts.mapValues { named($0.mapValues(named)) })
-            }
+        /// Describes one scenario by its parts.
+        package init(
+            name: String, description: String, service: ServiceBehaviourDocument,
+            outcome: [String: [String: [String: Int]]]?
+        ) {
+            self.name = name
+            self.description = description
+            self.service = service
+            self.outcome = outcome
         }
     }
 
@@ -32,7 +28,7 @@ package struct ScenariosDocument: Codable, Sendable {
     package let scenarios: [Entry]
 
     /// Describes scenarios.
-    package init(_ scenarios: [Scenario]) {
-        self.scenarios = scenarios.map(Entry.init)
+    package init(scenarios: [Entry]) {
+        self.scenarios = scenarios
     }
 }

@@ -1,6 +1,3 @@
-package import KeyShareProvider
-internal import OpenSSL
-
 /// How a provider is to serve as far as a scenario says, in JSON; what is usual is left out.
 package struct ServiceBehaviourDocument: Codable, Sendable {
     /// The name of the scenario.
@@ -20,15 +17,18 @@ package struct ServiceBehaviourDocument: Codable, Sendable {
     /// The friendly name of keys and certificates.
     package let friendlyName: String?
 
-    /// Describes a behaviour.
-    package init(_ behaviour: ServiceBehaviour) {
-        scenario = behaviour.scenario
-        root = behaviour.root?.rawValue
-        fault = behaviour.fault?.rawValue
-        pasteboardExpiry = behaviour.pasteboardExpiry
-        profile = behaviour.profile?.rawValue
-        iterations = behaviour.iterations
-        chain = behaviour.chain
-        friendlyName = behaviour.friendlyName
+    /// Describes a behaviour by its parts.
+    package init(
+        scenario: String, root: String?, fault: String?, pasteboardExpiry: Double?, profile: String?,
+        iterations: Int?, chain: Bool?, friendlyName: String?
+    ) {
+        self.scenario = scenario
+        self.root = root
+        self.fault = fault
+        self.pasteboardExpiry = pasteboardExpiry
+        self.profile = profile
+        self.iterations = iterations
+        self.chain = chain
+        self.friendlyName = friendlyName
     }
 }

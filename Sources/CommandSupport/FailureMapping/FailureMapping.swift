@@ -1,13 +1,10 @@
 package import Diagnostics
 package import DeviceSimulation
-package import KeyShareConsumer
 package import KeyShareWire
 package import KeySharing
 package import LocalSockets
 package import OpenSSL
 package import PrivateFiles
-package import SharingChannels
-package import TestCredentials
 package import ZipBundles
 
 // What the errors of each module mean on the command line: exit code, stable name, and what to do. Hints name options
@@ -384,13 +381,7 @@ extension MissingGroup {
     /// What to change in the apps so that they have a common group.
     fileprivate var hint: String {
         guard isOneTeam else { return "apps of two teams can share none; take a channel without a group" }
-        let hints = unusable.lazy.compactMap { app, group in
-            switch kind {
-            case .keychain: app.gap(accessGroup: group)?.description
-            case .application: app.gap(applicationGroup: group)?.description
-            }
-        }
-        return hints.first ?? "give both apps the same \(kind) group"
+        return gaps.first ?? "give both apps the same \(kind) group"
     }
 }
 

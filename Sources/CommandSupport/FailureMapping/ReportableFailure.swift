@@ -1,13 +1,10 @@
 package import Diagnostics
 internal import DeviceSimulation
-internal import KeyShareConsumer
 internal import KeyShareWire
 internal import KeySharing
 internal import LocalSockets
 internal import OpenSSL
 internal import PrivateFiles
-internal import SharingChannels
-internal import TestCredentials
 internal import ZipBundles
 
 /// What the failures of one code mean on the command line.
@@ -43,6 +40,8 @@ package protocol ReportableFailure: Failure {
     var particularHint: String? { get }
     /// The failure underneath that says more, and is reported in place of this one; nil where there is none.
     var reportedCause: (any ReportableFailure)? { get }
+    /// The failure as the command line shows it. A requirement, so that `CommandFailure` gives itself.
+    var commandFailure: CommandFailure { get }
 }
 
 extension ReportableFailure {

@@ -45,11 +45,6 @@ package struct FileReader: Sendable {
     /// The most bytes worth reading from disk: the size of an archive. A PKCS #12 file may have less.
     package static let largestFile = ZipLimits.standard.archiveSize
 
-    /// Whether the bytes begin as a zip does: with an entry, or with the end record of an empty archive.
-    package static func isZip(_ bytes: [UInt8]) -> Bool {
-        bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0x50, 0x4B, 0x05, 0x06])
-    }
-
     /// Reads a file (docs/rules.md R7.3, R7.4): one bad entry of a zip does not lose the others.
     ///
     /// - Parameter password: the password of the file and of every entry alike; nil tries the absent password
@@ -58,7 +53,7 @@ package struct FileReader: Sendable {
     ///   those that were skipped.
     /// - Throws: `ZipError` where the archive as a whole is refused; `CancellationError`.
     package func entries(of bytes: [UInt8], password: SecretBytes?) async throws -> [FileEntry] {
-        let archive = Self.isZip(bytes) ? try ZipBundle.read(bytes) : nil
+        let archive = ZipBundle.isArchive(bytes) ? try ZipBundle.read(bytes) : nil
         let files: [(name: String?, bytes: Result<[UInt8], ZipError>)] =
             archive?.entries.map { ($0.name, $0.result) } ?? [(nil, .success(bytes))]
         let entries = try await files.concurrentMap(

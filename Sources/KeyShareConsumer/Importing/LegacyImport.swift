@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import DeviceSimulation
 package import Foundation
 package import KeyShareClient

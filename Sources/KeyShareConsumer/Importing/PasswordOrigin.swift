@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import OpenSSL
 
 /// The party that a password comes from, which a wrong password is blamed on.

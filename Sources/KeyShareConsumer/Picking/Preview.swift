@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import KeyShareClient
 package import KeySharing
 package import OpenSSL

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import KeyShareClient
 internal import KeyShareWire
 package import KeySharing

@@ -1,3 +1,4 @@
+package import Diagnostics
 package import DeviceSimulation
 package import Foundation
 

@@ -1,3 +1,4 @@
+package import Diagnostics
 /// What the trial of a channel showed. Every value was tried, none is assumed.
 package struct ChannelReport: Sendable {
     /// What an attacker got. The raw value is the word that commands print.

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import Foundation
 package import KeyShareProvider
 package import KeySharing

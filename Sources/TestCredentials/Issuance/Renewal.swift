@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import CertificateReading
 package import KeyShareProvider
 internal import Foundation

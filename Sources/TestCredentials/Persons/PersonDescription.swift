@@ -1,3 +1,4 @@
+package import Diagnostics
 internal import CertificateReading
 internal import Foundation
 internal import OpenSSL

@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import CertificateReading
 internal import Foundation
 internal import KeySharing

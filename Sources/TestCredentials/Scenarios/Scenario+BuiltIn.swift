@@ -1,3 +1,4 @@
+package import Diagnostics
 extension Scenario {
     /// The scenarios that come with the package, in the order in which they are listed.
     package static let builtIn: [Scenario] = texts.map { name, text in

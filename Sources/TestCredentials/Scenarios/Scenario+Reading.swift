@@ -1,3 +1,4 @@
+package import Diagnostics
 internal import KeyShareProvider
 internal import Foundation
 internal import KeySharing

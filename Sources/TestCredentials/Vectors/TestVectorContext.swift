@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import SecretMemory
 package import Foundation
 internal import KeySharing

@@ -1,3 +1,4 @@
+internal import Diagnostics
 /// The values of a YAML mapping by their keys, all of which are known.
 struct YAMLMapping {
     private let what: String

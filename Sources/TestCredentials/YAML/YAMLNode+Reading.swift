@@ -1,3 +1,4 @@
+internal import Diagnostics
 extension YAMLNode {
     /// What the value is, as a phrase that follows “not”.
     private var words: String {

@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import Yams
 
 /// A value of a YAML text (YAML 1.2) with its position.

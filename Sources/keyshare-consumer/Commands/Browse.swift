@@ -151,7 +151,13 @@ struct Browse: AsyncParsableCommand {
                 hint: "keyshare-consumer browse \u{201C}\(item.identifier)\u{201D} opens it")
         }
         let failure = preview.files.lazy.compactMap(\.error).first.map { CommandFailure($0) }
-        try console.present(ItemDetailsDocument(item, preview), failure: failure) {
+        try console.present(
+            ItemDetailsDocument(
+                item,
+                entries: preview.files.map {
+                    .init(name: $0.entry, certificates: $0.certificates, error: $0.error)
+                }), failure: failure
+        ) {
             try console.data("\(item.filename)  (\(item.contentType))")
             for file in preview.files {
                 if let entry = file.entry { try console.data("\n\(entry)") }

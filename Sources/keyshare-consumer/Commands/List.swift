@@ -20,7 +20,9 @@ struct List: ParsableCommand {
     func run() throws {
         let console = output.console
         let identities = try ConsumerStore(try device.openDevice()).identities()
-        try console.present(HeldIdentitiesDocument(identities)) {
+        try console.present(
+            HeldIdentitiesDocument(identities: identities.map { .init($0.certificate, $0.summary) })
+        ) {
             var table = Table("TYPE", "SERIAL", "VALID FROM", "VALID TO", "SUBJECT", "LABEL")
             for identity in identities {
                 table.append(

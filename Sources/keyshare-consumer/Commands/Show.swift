@@ -24,7 +24,9 @@ struct Show: ParsableCommand {
         let store = try ConsumerStore(try device.openDevice())
         let identity = try store.identity(labelled: label)
         let key = try store.privateKey(of: identity.summary.label)
-        let document = HeldIdentityDocument(identity, key)
+        let document = HeldIdentityDocument(
+            identity.certificate, key, accessibility: identity.accessibility,
+            accessGroup: identity.accessGroup)
         try console.present(document) {
             try console.fields(document.certificate.fields + document.fields, indent: "")
         }

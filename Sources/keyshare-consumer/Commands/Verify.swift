@@ -72,19 +72,29 @@ struct Verify: ParsableCommand {
         var validator = IdentityValidator(trusting: given, at: clock.now)
         validator.verifier.acceptedPolicies = policy
         for path in crl { validator.verifier.revocationLists += try revocationLists(path) }
-        let outcomes = (file.isEmpty ? try storedSubjects() : try fileSubjects()).map { subject in
-            subject.map { validator.validate($0) }
+        let subjects = file.isEmpty ? try storedSubjects() : try fileSubjects()
+        var reports: [ValidationReport] = []
+        var unchecked: [(item: String, failure: CommandFailure)] = []
+        // Nil until something fails; the failure of an unchecked item, or none for an identity that fails a check.
+        var first: CommandFailure??
+        for subject in subjects {
+            switch subject {
+            case .identity(let identity):
+                let report = validator.validate(identity)
+                reports.append(report)
+                if first == nil, !report.isValid { first = .some(nil) }
+            case .unchecked(let item, let failure):
+                unchecked.append((item, failure))
+                if first == nil { first = failure }
+            }
         }
-        let reports = outcomes.compactMap { try? $0.get() }
-        let unchecked = outcomes.compactMap(\.unchecked)
         let failed = reports.filter { !$0.isValid }
-        let summary = failed.first.map { first in
-            first.keyError.map { CommandFailure($0) }
+        let summary = failed.first.map { report in
+            report.keyError.map { CommandFailure($0) }
                 ?? CommandFailure(
                     .validationFailed, "\(failed.count) of \(reports.count) identities failed a check")
         }
-        let first = outcomes.first { (try? $0.get().isValid) != true }
-        let failure = first.flatMap { $0.unchecked?.failure ?? summary }
+        let failure = first.flatMap { $0 ?? summary }
         let document = VerificationDocument(
             results: reports.map(VerificationDocument.Result.init),
             failures: unchecked.map { VerificationDocument.Failure(item: $0.item, failure: $0.failure) })
@@ -109,7 +119,7 @@ struct Verify: ParsableCommand {
 
     private func storedSubjects() throws -> [Subject] {
         let store = try ConsumerStore(try device.openDevice())
-        let identities =
+        let identities: [Result<StoredIdentity, any Error>] =
             labels.isEmpty
             ? try store.identities().map { .success($0) }
             : labels.map { label in Result { try store.identity(labelled: label) } }
@@ -119,8 +129,10 @@ struct Verify: ParsableCommand {
                 hint: "import one, or name a file with --file")
         }
         return identities.enumerated().map { index, identity in
-            identity.map { ValidationSubject($0, in: store) }
-                .mapError { Unchecked(item: labels[index], failure: CommandFailure($0)) }
+            switch identity {
+            case .success(let identity): .identity(ValidationSubject(identity, in: store))
+            case .failure(let error): .unchecked(item: labels[index], CommandFailure(error))
+            }
         }
     }
 
@@ -128,7 +140,7 @@ struct Verify: ParsableCommand {
         var passwords = PasswordAttempts(given: try password.password())
         return file.flatMap { path -> [Subject] in
             func unchecked(_ error: any Error) -> Subject {
-                .failure(Unchecked(item: path, failure: CommandFailure(error).naming(path)))
+                .unchecked(item: path, CommandFailure(error).naming(path))
             }
             do {
                 let bytes = try InputFile.read(
@@ -136,7 +148,7 @@ struct Verify: ParsableCommand {
                 let contents = try reading.open(bytes, with: &passwords, named: path)
                 // A key of another certificate is a subject of its own, whose check of the key fails.
                 let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
-                return ValidationSubject.all(in: contents).map { .success($0) } + obstacles.map(unchecked)
+                return ValidationSubject.all(in: contents).map { .identity($0) } + obstacles.map(unchecked)
             } catch {
                 return [unchecked(error)]
             }
@@ -166,18 +178,11 @@ extension VerificationDocument.Result {
     }
 }
 
-/// A file or a label, or a part of a file, that gave nothing to check.
-private struct Unchecked: Error {
-    let item: String
-    let failure: CommandFailure
-}
-
-private typealias Subject = Result<ValidationSubject, Unchecked>
-
-extension Result where Failure == Unchecked {
-    fileprivate var unchecked: Unchecked? {
-        if case .failure(let unchecked) = self { unchecked } else { nil }
-    }
+/// What a label, a file or a part of a file gives to check.
+private enum Subject {
+    case identity(ValidationSubject)
+    /// Nothing can be checked; `item` is the label or the path as it was named.
+    case unchecked(item: String, CommandFailure)
 }
 
 extension CommandFailure {

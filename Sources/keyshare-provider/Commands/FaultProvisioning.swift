@@ -1,3 +1,4 @@
+import Diagnostics
 import CertificateReading
 import CommandSupport
 import Foundation

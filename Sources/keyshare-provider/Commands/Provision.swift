@@ -150,7 +150,7 @@ struct Provision: AsyncParsableCommand {
     ) throws {
         let document = ProvisioningDocument(
             outcome.made, made: outcome.count, alreadyThere: outcome.skipped, scenario: scenario?.name,
-            service: scenario?.service)
+            service: scenario.map { ServiceBehaviourDocument($0.service) })
         try console.present(document) {
             if outcome.count <= Self.longestTable {
                 var table = Table("TYPE", "VALID FROM", "SERIAL", "LABEL")

@@ -1,3 +1,4 @@
+import Diagnostics
 import TestCredentials
 import ArgumentParser
 import CommandSupport

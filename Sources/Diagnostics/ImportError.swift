@@ -1,5 +1,3 @@
-package import Diagnostics
-
 /// An import that cannot go on for want of a password or of contents.
 package struct ImportError: Failure {
     package static let domain = FailureDomain.import

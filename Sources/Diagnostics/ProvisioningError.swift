@@ -1,5 +1,3 @@
-package import Diagnostics
-
 /// The reason why something cannot be provisioned.
 package struct ProvisioningError: Failure {
     package static let domain = FailureDomain.provisioning
@@ -47,7 +45,7 @@ package struct ProvisioningError: Failure {
     /// A problem of a text: what is at `position` and what was expected there.
     ///
     /// Readers of parts throw it as a malformed scenario; `located(in:as:)` says later which text it is.
-    init(_ position: SourcePosition, _ reason: String, remedy: Remedy? = nil) {
+    package init(_ position: SourcePosition, _ reason: String, remedy: Remedy? = nil) {
         self.init(.malformedScenario, reason, position: position, remedy: remedy)
     }
 
@@ -63,7 +61,7 @@ package struct ProvisioningError: Failure {
     /// - Parameters:
     ///   - source: the name of the file, or what stands for one.
     ///   - code: the code of a problem in this kind of text.
-    func located(in source: String, as code: Code) -> ProvisioningError {
+    package func located(in source: String, as code: Code) -> ProvisioningError {
         guard let position else { return self }
         return ProvisioningError(
             code, "\(source):\(position.line):\(position.column): \(reason)", position: position,
@@ -78,6 +76,12 @@ package struct SourcePosition: Sendable, Hashable {
     /// The number of the character in the line.
     package let column: Int
 
+    /// Names a place by its numbers.
+    package init(line: Int, column: Int) {
+        self.line = line
+        self.column = column
+    }
+
     /// The first character of a text.
-    static let start = SourcePosition(line: 1, column: 1)
+    package static let start = SourcePosition(line: 1, column: 1)
 }
