@@ -165,7 +165,9 @@ let package = Package(
             ]),
 
         // Tests.
-        .target(name: "Fixtures", path: "Fixtures", exclude: ["README.md"], resources: [.copy("Files")]),
+        .target(
+            name: "Fixtures", dependencies: ["TestCredentials"], path: "Fixtures", exclude: ["README.md"],
+            resources: [.copy("Files")]),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -283,8 +285,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Fixtures", "TestSupport", "keyshare-provider",
-                "keyshare-consumer", "keyshare-device",
+                "CommandSupport", "DeviceSimulation", "Fixtures", "TestCredentials", "TestSupport",
+                "keyshare-provider", "keyshare-consumer", "keyshare-device",
             ],
             exclude: ["Golden"]),
     ]

@@ -1,6 +1,7 @@
 import CommandSupport
 import Fixtures
 import Foundation
+import TestCredentials
 import TestSupport
 import Testing
 

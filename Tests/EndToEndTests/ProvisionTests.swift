@@ -2,6 +2,7 @@ import CommandSupport
 import Fixtures
 import Foundation
 import Glibc
+import TestCredentials
 import TestSupport
 import Testing
 

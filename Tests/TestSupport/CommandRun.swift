@@ -18,8 +18,11 @@ package enum BuiltCommand: String, Sendable, CaseIterable {
 
 /// What came of running a command to its end.
 package struct CommandRun: Sendable {
+    /// The exit code; the negative number of the signal that ended the command, where one did.
     package let status: Int32
+    /// What the command wrote to standard output.
     package let output: Data
+    /// What the command wrote to standard error.
     package let errors: String
 
     /// Standard output as text.
@@ -114,7 +117,7 @@ package final class RunningCommand {
         return String(decoding: try scratch.read("errors"), as: UTF8.self)
     }
 
-    /// The same for standard output, until it is as `isEnough` wants it.
+    /// Waits until what the command has written to standard output satisfies `isEnough`.
     ///
     /// - Throws: `EndedEarly` where the command ends without having written it.
     package func waitForOutput(_ isEnough: (String) -> Bool) async throws {

@@ -18,6 +18,7 @@ package enum Corpora {
 
     /// One line of the manifest, by the name of its columns.
     package struct Entry: Sendable, CustomStringConvertible {
+        /// The values of the line by the names of the columns.
         package let columns: [String: String]
 
         /// The file's path below the folder.

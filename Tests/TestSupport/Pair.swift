@@ -2,10 +2,13 @@ package import DeviceSimulation
 
 /// Two apps of one team that share a keychain group and an application group.
 package enum Pair {
+    /// The entitlements of both apps.
     package static let groups = Entitlements(
         keychainAccessGroups: ["TEAM000001.shared"], applicationGroups: ["group.example.shared"])
+    /// The app that sends.
     package static let sender = App(
         bundleIdentifier: "example.sender", teamIdentifier: "TEAM000001", entitlements: groups)
+    /// The app that receives.
     package static let receiver = App(
         bundleIdentifier: "example.receiver", teamIdentifier: "TEAM000001", entitlements: groups)
 }

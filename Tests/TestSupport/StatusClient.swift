@@ -5,6 +5,7 @@ package import Foundation
 package enum StatusClient {
     /// What a response says, and whether it can be believed.
     package struct Answer: Sendable {
+        /// The status of one certificate (RFC 6960 2.2).
         package enum Status: CInt, Sendable {
             case good, revoked, unknown
         }
@@ -13,10 +14,15 @@ package enum StatusClient {
         package var code: Int
         /// The status of each certificate in the order that was asked; nil where it is not told.
         package var statuses: [Status?] = []
+        /// The reason of a revocation (RFC 5280 5.3.1); nil where it is not told.
         package var reason: Int?
+        /// When the certificate was revoked; nil where it was not.
         package var revoked: Date?
+        /// When the responder signed the response.
         package var produced: Date?
+        /// Since when the status is known to be right.
         package var thisUpdate: Date?
+        /// When newer information is available at the latest; nil where it is not told.
         package var nextUpdate: Date?
         /// Whether the signature is that of somebody the trusted certificate lets answer.
         package var isAuthentic = false

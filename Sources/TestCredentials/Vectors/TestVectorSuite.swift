@@ -37,6 +37,14 @@ package struct TestVectorSuite: Sendable {
         package let revocations: String
         /// The test vectors, the sound ones first.
         package let files: [Entry]
+
+        /// A manifest by its parts.
+        package init(date: String, trust: String, revocations: String, files: [Entry]) {
+            self.date = date
+            self.trust = trust
+            self.revocations = revocations
+            self.files = files
+        }
     }
 
     /// The names and bytes of all files, the manifest among them.
