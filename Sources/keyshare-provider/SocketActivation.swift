@@ -4,9 +4,9 @@ import Glibc
 
 /// The socket that a service manager has opened for this process: sd_listen_fds(3).
 enum SocketActivation {
-    /// The descriptor of the one socket; nil where none was passed to this very process.
+    /// The descriptor of the socket; nil where none was passed to this process.
     ///
-    /// - Throws: `CommandFailure` (64) for more than one.
+    /// - Throws: `CommandFailure` (64) for more than one socket.
     static func descriptor() throws(CommandFailure) -> CInt? {
         let environment = ProcessInfo.processInfo.environment
         guard environment["LISTEN_PID"].flatMap({ pid_t($0) }) == getpid(),
@@ -20,6 +20,6 @@ enum SocketActivation {
         return firstDescriptor
     }
 
-    /// SD_LISTEN_FDS_START.
+    /// The first descriptor that is passed: `SD_LISTEN_FDS_START` of sd_listen_fds(3).
     private static let firstDescriptor: CInt = 3
 }

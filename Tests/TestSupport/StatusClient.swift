@@ -1,7 +1,7 @@
 internal import COpenSSL
 package import Foundation
 
-/// A client of the Online Certificate Status Protocol on OpenSSL alone, for tests of whoever answers.
+/// A client of the Online Certificate Status Protocol on OpenSSL alone, for tests of the responder.
 package enum StatusClient {
     /// What a response says, and whether it can be believed.
     package struct Answer: Sendable {

@@ -37,7 +37,7 @@ struct Explain: AsyncParsableCommand {
                 try await explain(request, client)
             }
         } catch let error as SocketError where !problems.isEmpty && error.code == .notRunning {
-            // What is wrong with the types can be said without a provider.
+            // The problems of the types can be explained without a provider.
             console.detail(error.reason)
         }
         if let item {

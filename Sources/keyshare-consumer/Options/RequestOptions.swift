@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import KeySharing
 
-/// What a consumer asks for.
+/// The types and the mechanism that a consumer asks for.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -15,7 +15,7 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
     var mechanism: Mechanism = .keySharing2025
 
-    /// What is asked for.
+    /// The request that these options describe.
     ///
     /// - Throws: `RequestError` for a type that cannot be asked for.
     func request() throws -> TypeRequest {

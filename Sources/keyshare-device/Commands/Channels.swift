@@ -71,7 +71,7 @@ struct Channels: AsyncParsableCommand {
         }
         let reports = await work.result
         interrupt.cancel()
-        // What cannot be removed now is by the next run.
+        // The next run removes what cannot be removed now.
         try? folder.end()
         if let signal = await interrupt.value { throw ExitCode(128 + signal.rawValue) }
         try report(try reports.get(), to: console)
@@ -90,7 +90,7 @@ struct Channels: AsyncParsableCommand {
         return reports
     }
 
-    /// Writes what was found. That a channel is closed is an answer; that it fails is not.
+    /// Presents the reports. A channel that is closed is an answer; a channel that fails is a failure of the command.
     private func report(_ reports: [ChannelReport], to console: Console) throws {
         let failed = reports.filter { $0.failure?.code == .failed }
         let failures = failed.compactMap { report in

@@ -21,7 +21,7 @@ struct Restore: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        // To open a device would make one.
+        // Opening a folder that is no device would make a device of it.
         guard Device.isThere(folder: source) else {
             throw CommandFailure(
                 .noSuchItem, "there is no device with a keychain in \(source)",

@@ -1,14 +1,14 @@
 import ArgumentParser
 import DeviceSimulation
 
-/// An app by the last part of its name.
+/// The name of an app on the command line.
 enum AppName: String, CaseIterable, ExpressibleByArgument {
     case provider
     case files
     case interface
     case consumer
 
-    /// The app.
+    /// The app that has the name.
     var app: App {
         switch self {
         case .provider: .provider

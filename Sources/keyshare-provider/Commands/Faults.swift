@@ -68,6 +68,6 @@ struct Faults: AsyncParsableCommand {
         }
     }
 
-    /// What every file is under; no secret, for the manifest tells it.
+    /// The password of every file. It is no secret: the manifest holds it.
     private static let password = "Test material only"
 }

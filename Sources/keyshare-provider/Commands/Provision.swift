@@ -86,7 +86,7 @@ struct Provision: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if scenarios.listScenarios { return try ScenarioOptions.list(console) }
-        // What is wrong with a scenario is said before anything is made.
+        // An error in the scenario is reported before anything is made.
         let scenario = try scenarios.read()
         seeding.warn()
         let device = try device.openDevice()

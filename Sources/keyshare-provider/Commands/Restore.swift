@@ -77,7 +77,7 @@ struct Restore: ParsableCommand {
 }
 
 extension KeychainRecovery {
-    /// What became of the damaged keychain, as a line for the user.
+    /// A line for the user about the damaged keychain and the items of other apps.
     var words: String {
         "the keychain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps came along"
     }

@@ -75,14 +75,14 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         let address = try pki.map { try LoopbackAddress($0) }
-        // What this process holds in memory is worth more than a core dump of it.
+        // A core dump would hold private keys and the service password.
         guard clinux_refuse_core_dumps() == 0 else {
             throw CommandFailure(.inputOutput, "cannot keep this process out of core dumps")
         }
-        // A connection is a descriptor, and the usual limit is far below what the server has room for.
+        // Each connection takes a descriptor, and the usual limit is far below the connections that the server takes.
         ProviderServer.raiseDescriptorLimit()
         let device = try device.openDevice()
-        // It must not be erased under those who are served from it.
+        // The shared lock keeps others from erasing the device while it is served.
         let use = try device.lockShared()
         defer { use.release() }
         try device.clearUnfinished(now: Date())
@@ -122,7 +122,7 @@ struct Serve: AsyncParsableCommand {
             .init(service: server),
             .init(
                 service: try Watch(device, .passwordChanged) {
-                    // Where it cannot be read now, the next request tries again and says so.
+                    // If the password cannot be read now, the next request tries again and reports the error.
                     try? provider.refresh()
                     server.endOldGrants()
                 }),
@@ -144,7 +144,7 @@ struct Serve: AsyncParsableCommand {
                 service: Announcement(
                     console: console, path: server.path, pki: website.map { "http://\($0.address)" },
                     store: store)))
-        // What the group says of its services below a warning is how they look in Swift.
+        // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which mean nothing to users.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .warning)
         let group = ServiceGroup(
@@ -158,17 +158,17 @@ struct Serve: AsyncParsableCommand {
         "  " + fault.name.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
     }.joined(separator: "\n")
 
-    /// Says that consumers can connect, once signals are being waited for, also to those who wait for a change.
+    /// Announces that consumers can connect, once the service group handles signals.
     private struct Announcement: Service {
         let console: Console
         let path: String
-        /// Where the test PKI answers; nil where it does not.
+        /// The address at which the test PKI answers; nil without `--pki`.
         let pki: String?
         let store: ProviderStore
 
         func run() async throws {
-            // What changed while no provider ran is news to whoever asked for it then. Before the line, so that
-            // to whoever waited for that all is as it was.
+            // Consumers that watch have missed the changes of the time without a provider. The notification comes
+            // before the line, so that a process that waits for the line does not see it as a later change.
             store.tellOfChange()
             if console.isJSON {
                 try console.document(ListeningDocument(listening: path, pki: pki), onOneLine: true)
@@ -179,7 +179,7 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// Does something as soon as another process says that something has changed.
+    /// Runs `act` whenever another process posts a notification.
     private struct Watch: Service {
         private let device: Device
         private let changes: Observations
@@ -195,7 +195,7 @@ struct Serve: AsyncParsableCommand {
             for await _ in changes.cancelOnGracefulShutdown() {
                 act()
             }
-            // Nothing more will be heard of passwords, locks and restarts: to serve on would be to serve blindly.
+            // No notification of passwords, locks and restarts can arrive any more, so that the provider must not go on.
             if !Task.isShuttingDownGracefully && !Task.isCancelled { throw device.gone }
         }
     }
@@ -215,7 +215,7 @@ struct Serve: AsyncParsableCommand {
 extension ServiceFault: ExpressibleByArgument {}
 
 extension ProfileOptions {
-    /// The profile these options describe, over what a scenario says.
+    /// The profile of these options; what they leave out is as the scenario says.
     func selected(over behaviour: ServiceBehaviour?) -> PKCS12Profile {
         selected(
             usual: behaviour?.profile ?? .modern, iterations: behaviour?.iterations,

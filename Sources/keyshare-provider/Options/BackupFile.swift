@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// What the files of a backup may be called.
+/// The rules for the paths of a backup and its key.
 enum BackupFile {
-    /// Refuses `-`, which means standard input or output everywhere else and would name a file here: a database
-    /// has to lie on disk.
+    /// Refuses `-` and the empty path. Elsewhere `-` means standard input or output, but the database of a backup
+    /// must be a file.
     ///
-    /// - Throws: `ValidationError`.
+    /// - Throws: `ValidationError` for such a path.
     static func validate(_ paths: String?...) throws {
         guard !paths.contains("-"), !paths.contains("") else {
             throw ValidationError("a backup and its key are files, not standard input or output")

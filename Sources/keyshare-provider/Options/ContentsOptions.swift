@@ -6,7 +6,7 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 
-/// What each person gets.
+/// The credentials that each person gets.
 struct ContentsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -89,7 +89,7 @@ struct ContentsOptions: ParsableArguments {
         return request
     }
 
-    /// What a renewal makes otherwise than the certificates that it renews.
+    /// How the new certificates of a renewal differ from the ones that they replace.
     var changes: Renewal.Changes {
         var changes = Renewal.Changes()
         changes.profile = profile
@@ -99,16 +99,16 @@ struct ContentsOptions: ParsableArguments {
         return changes
     }
 
-    /// Where certificates say that the PKI answers.
+    /// The addresses that certificates name for revocation lists, issuers and OCSP.
     var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
 
-    /// Whether anything is asked for that a scenario describes by itself.
+    /// Whether an option was given that contradicts `--scenario`.
     var areGiven: Bool { key != nil || areGivenBesideKey }
 
-    /// Whether anything besides the key is asked for that a scenario describes by itself.
+    /// Whether an option other than `--key` was given that contradicts `--scenario`.
     var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
 
-    /// Whether it is said how many credentials there are, or from when.
+    /// Whether an option was given for the number of credentials or their dates.
     var areGenerationsGiven: Bool { generations != nil || dates != nil || recovered != nil }
 
     static func types(_ text: String) throws -> [CredentialType] {

@@ -4,7 +4,7 @@ import ArgumentParser
 import CommandSupport
 import KeyShareProvider
 
-/// Whose credentials are made.
+/// The persons who get credentials.
 struct PersonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -73,7 +73,7 @@ struct PersonOptions: ParsableArguments {
         return [PersonDescription](repeating: description, count: count ?? 1)
     }
 
-    /// The persons that are described, with what is left out drawn.
+    /// The persons that the options describe; what they leave out is drawn at random.
     ///
     /// - Parameter seed: the number of a seeded run; nil for a random one.
     /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
@@ -81,7 +81,7 @@ struct PersonOptions: ParsableArguments {
         try PersonDescription.persons(try descriptions(), seed: seed)
     }
 
-    /// Whether anything is said about whose credentials are made.
+    /// Whether one of the options was given.
     var areGiven: Bool {
         persons != nil || person != nil || edipi != nil || email != nil || sid != nil || category != nil
             || organization != nil || count != nil

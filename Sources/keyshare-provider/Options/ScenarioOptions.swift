@@ -5,7 +5,7 @@ import CommandSupport
 import Foundation
 import KeyShareProvider
 
-/// Which scenario is made.
+/// The scenario that is made.
 struct ScenarioOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -22,10 +22,10 @@ struct ScenarioOptions: ParsableArguments {
         }
     }
 
-    /// The scenario; nil where none is asked for. What is no name of one, or has a slash or a dot in it, is a
-    /// file.
+    /// The scenario; nil without `--scenario`. A value with a slash or a dot, or that is no name of a built-in
+    /// scenario, is the path of a file.
     ///
-    /// - Throws: `ProvisioningError` where there is none or it is wrong, `CommandFailure` where the file cannot
+    /// - Throws: `ProvisioningError` for an unknown or a malformed scenario, `CommandFailure` where the file cannot
     ///   be read.
     func read() throws -> Scenario? {
         guard let scenario else { return nil }

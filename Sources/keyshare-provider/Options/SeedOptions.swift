@@ -5,7 +5,7 @@ import Foundation
 import KeyShareProvider
 import OpenSSL
 
-/// Whether everything is random or comes out the same again.
+/// The source of randomness: the system, or a seed that gives the same bytes again.
 struct SeedOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,15 +13,15 @@ struct SeedOptions: ParsableArguments {
             valueName: "number"))
     var seed: UInt64?
 
-    /// Where random numbers come from.
+    /// The source of random numbers.
     var source: RandomSource { seed.map { .seeded(Seed(String($0))) } ?? .system }
 
-    /// The moment to count from: the clock's, but the same all year from a seed without a date.
+    /// The date of the run: that of the clock, or the start of the year for a seed without `--at`.
     func date(_ clock: ClockOptions) -> Date {
         seed != nil && clock.at == nil ? clock.now.startOfSeededRuns : clock.now
     }
 
-    /// Says, whatever the verbosity, that seeded keys protect nothing.
+    /// Warns, whatever the verbosity, that seeded keys protect nothing.
     func warn() {
         guard seed != nil else { return }
         Console.standardError(
