@@ -123,16 +123,24 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
-    /// A C certificate (`X509`) for the length of the call, parsed anew, in the standard library context; in
-    /// one that loads no key where OpenSSL must not load this one, which no verification then passes.
+    /// A C certificate (`X509`) for the length of the call, parsed anew as ``makePointer()`` says.
     ///
     /// It is the callee's own: what OpenSSL caches in it reaches no other thread.
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
+        let certificate = unsafe try makePointer()
+        defer { unsafe X509_free(certificate) }
+        return unsafe try body(certificate)
+    }
+
+    /// A C certificate (`X509`), parsed anew, in the standard library context; in one that loads no key where
+    /// OpenSSL must not load this one, which no verification then passes. The caller frees it.
+    ///
+    /// - Throws: `malformed` where OpenSSL cannot decode the certificate.
+    func makePointer() throws(CertificateError) -> OpaquePointer {
         let context = publicKey.isLoadable ? LibraryContext.standard : LibraryContext.withoutProviders
         var certificate = unsafe X509_new_ex(context.pointer, nil)
-        defer { unsafe X509_free(certificate) }
         unsafe der.withUnsafeBufferPointer { bytes in
             var cursor = bytes.baseAddress
             // The result is nil also where only an extension is invalid; then `certificate` still holds what
@@ -143,7 +151,7 @@ package struct Certificate: Sendable {
             throw .draining(.malformed, "decoding a certificate")
         }
         OpenSSLError.discardQueue()
-        return unsafe try body(certificate)
+        return unsafe certificate
     }
 }
 

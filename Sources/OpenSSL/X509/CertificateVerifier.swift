@@ -1,5 +1,3 @@
-package import KeySharing
-internal import Diagnostics
 internal import COpenSSL
 package import Foundation
 
@@ -15,8 +13,15 @@ package struct CertificateVerifier: Sendable {
     package var expectedKeyUsage: KeyUsage?
     /// What the leaf must be usable for, all of it, dotted; nil leaves extended key usage unchecked.
     package var expectedExtendedKeyUsage: [String]?
-    /// Policies of which the chain must be valid for at least one, dotted; none leaves policies unchecked.
+    /// Policies of which the chain must be valid for at least one, dotted; with none, any policy will do.
     package var acceptedPolicies: [String] = []
+    /// Whether the chain must be valid for a policy at all (initial-explicit-policy, RFC 5280 6.1.1); asking for
+    /// policies means that too.
+    package var requiresExplicitPolicy = false
+    /// Whether no policy stands for another one (initial-policy-mapping-inhibit).
+    package var inhibitsPolicyMapping = false
+    /// Whether anyPolicy counts for nothing (initial-any-policy-inhibit).
+    package var inhibitsAnyPolicy = false
     /// The least strength of keys and signatures, as OpenSSL's security levels 1 to 5 (2 refuses RSA below
     /// 2,048 bits and SHA-1); nil leaves it unchecked.
     package var securityLevel: Int?
@@ -24,20 +29,73 @@ package struct CertificateVerifier: Sendable {
     package var isStrict = false
     /// Whether a trust anchor that is not self-signed ends a chain.
     package var allowsPartialChain = false
+    /// Whether certificates past their end are taken, as in looking at what was valid once.
+    package var allowsExpired = false
+
+    /// The most links of a chain, from the leaf to the anchor.
+    package static let mostLinks = 32
 
     /// A verifier that trusts `trustAnchors`; the rest is set afterwards.
     package init(trustAnchors: [Certificate]) {
         self.trustAnchors = trustAnchors
     }
 
+    /// Whether a chain without a valid policy fails.
+    var demandsPolicy: Bool { requiresExplicitPolicy || !acceptedPolicies.isEmpty }
+
     /// Checks `leaf` as of `date` and reports every check, whatever the others say.
+    ///
+    /// OpenSSL builds the chain out of ``intermediates`` and takes the first issuer it finds at each step. A path
+    /// that was found otherwise goes to ``verify(_:with:at:using:)``.
     package func verify(_ leaf: Certificate, at date: Date) -> Verification {
+        let objects = VerificationObjects()
+        var material = RevocationMaterial()
         let run: VerifierRun
         do throws(CertificateError) {
-            run = try VerifierRun(self, leaf, date)
+            for list in revocationLists { material.lists.append(try EncodedRevocationList(der: list.der)) }
+            run = try VerifierRun(
+                self,
+                .init(
+                    leaf: leaf, anchors: trustAnchors, untrusted: intermediates, path: nil,
+                    lists: material.lists, date: date),
+                objects)
         } catch {
             run = VerifierRun(failure: error)
         }
+        return verification(of: leaf, run, material, date, objects)
+    }
+
+    /// Checks the first certificate of `path` as of `date`, with this path and no other.
+    ///
+    /// ``trustAnchors``, ``intermediates`` and ``revocationLists`` are not looked at.
+    package func verify(
+        _ path: CertificatePath, with material: RevocationMaterial, at date: Date,
+        using objects: VerificationObjects
+    ) -> Verification? {
+        guard let leaf = path.certificates.first else { return nil }
+        let run: VerifierRun
+        do throws(CertificateError) {
+            let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
+            let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
+            run = try VerifierRun(
+                self,
+                .init(
+                    leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
+                    path: path.certificates, lists: material.lists, date: date),
+                objects)
+        } catch {
+            run = VerifierRun(failure: error)
+        }
+        defer { objects.trim() }
+        return verification(of: leaf, run, material, date, objects)
+    }
+
+    private func verification(
+        of leaf: Certificate, _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date,
+        _ objects: VerificationObjects
+    ) -> Verification {
+        let revocation = RevocationVerdict(
+            run, material, date, securityLevel: securityLevel, objects)
         return Verification(
             checks: [
                 chainCheck(run),
@@ -46,23 +104,38 @@ package struct CertificateVerifier: Sendable {
                 extendedKeyUsageCheck(leaf),
                 policyCheck(run),
                 run.check(.nameConstraints, passed: "every name is within the constraints of the chain"),
-                revocationCheck(run),
+                revocation.check,
                 strengthCheck(run),
             ],
-            chain: run.chain, problems: run.problems)
+            chain: run.chain, problems: run.problems, isComplete: run.isComplete,
+            links: run.chain.indices.map { depth in
+                Verification.Link(
+                    policies: run.policies.indices.contains(depth) ? run.policies[depth] : [],
+                    revocation: revocation.sources[depth] ?? [])
+            },
+            acceptedPolicies: run.acceptedPolicies)
     }
 
     private func chainCheck(_ run: VerifierRun) -> Verification.Check {
         let path = run.chain.map { $0.subject.commonName ?? $0.subject.description }.joined(separator: " ← ")
-        let failures = run.problems.filter { $0.kind == .chain || ($0.kind == .validity && $0.depth != 0) }
-        if failures.isEmpty { return .init(.chain, .passed, path.visible) }
+        let failures = run.problems.filter {
+            $0.kind == .chain || ($0.kind == .validity && $0.depth != 0 && !isAllowed($0))
+        }
+        if failures.isEmpty { return .init(.chain, .passed, path.escapingControls) }
         return .init(.chain, .failed, failures.map(\.description).joined(separator: "; "))
+    }
+
+    private func isAllowed(_ problem: Verification.Problem) -> Bool {
+        allowsExpired && problem.code == Int(X509_V_ERR_CERT_HAS_EXPIRED)
     }
 
     private func validityCheck(_ leaf: Certificate, _ date: Date) -> Verification.Check {
         let span = "\(leaf.notBefore.ISO8601Format()) to \(leaf.notAfter.ISO8601Format())"
         if leaf.isValid(at: date) { return .init(.validity, .passed, span) }
         let verdict = date < leaf.notBefore ? "not yet valid" : "expired"
+        if allowsExpired, date >= leaf.notBefore {
+            return .init(.validity, .passed, "expired, which is allowed: \(span)")
+        }
         return .init(.validity, .failed, "\(verdict) at \(date.ISO8601Format()): \(span)")
     }
 
@@ -105,32 +178,13 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func policyCheck(_ run: VerifierRun) -> Verification.Check {
-        guard !acceptedPolicies.isEmpty else {
+        let failures = run.problems.filter { $0.kind == .policies }
+        guard demandsPolicy || !failures.isEmpty else {
             return .init(.policies, .notChecked, "no policy is asked for")
         }
-        return run.check(
-            .policies, passed: "valid for one of " + acceptedPolicies.joined(separator: ", "))
-    }
-
-    private func revocationCheck(_ run: VerifierRun) -> Verification.Check {
-        guard !revocationLists.isEmpty else {
-            return .init(.revocation, .notChecked, "no revocation list is given")
-        }
-        let (missing, failures) = run.problems.filter { $0.kind == .revocation }.partitioned {
-            $0.code == Int(X509_V_ERR_UNABLE_TO_GET_CRL)
-        }
-        guard failures.isEmpty else {
-            return .init(.revocation, .failed, failures.map(\.description).joined(separator: "; "))
-        }
-        let uncovered = missing.map(\.description).joined(separator: "; ")
-        if missing.contains(where: { $0.depth == 0 }) || !run.isComplete {
-            let reason = missing.isEmpty ? "the chain is incomplete" : uncovered
-            return .init(.revocation, .notChecked, reason)
-        }
-        return .init(
-            .revocation, .passed,
-            missing.isEmpty
-                ? "no certificate of the chain is revoked" : "the certificate is not revoked; " + uncovered)
+        let found = run.acceptedPolicies.joined(separator: ", ")
+        let asked = acceptedPolicies.isEmpty ? found : "one of " + acceptedPolicies.joined(separator: ", ")
+        return run.check(.policies, passed: "valid for " + asked)
     }
 
     private func strengthCheck(_ run: VerifierRun) -> Verification.Check {
@@ -157,7 +211,7 @@ package struct Verification: Sendable, Hashable {
         case policies
         /// Name constraints of the chain's authorities.
         case nameConstraints
-        /// Revocation lists.
+        /// Revocation lists and OCSP responses.
         case revocation
         /// The strength of keys and signatures.
         case strength
@@ -166,6 +220,8 @@ package struct Verification: Sendable, Hashable {
     /// How a check ended.
     package enum Outcome: String, Sendable, Hashable {
         case passed, failed, notChecked
+        /// What was given to settle the check does not settle it, so that the certificate is not valid.
+        case unsettled
     }
 
     /// One check.
@@ -182,6 +238,14 @@ package struct Verification: Sendable, Hashable {
             self.outcome = outcome
             self.explanation = explanation
         }
+    }
+
+    /// What was found out about one certificate of the chain.
+    package struct Link: Sendable, Hashable {
+        /// The policies that hold there, after mapping, dotted.
+        package let policies: [String]
+        /// What tells whether the certificate is revoked; empty where nothing does.
+        package let revocation: [RevocationSource]
     }
 
     /// One error of OpenSSL's verifier.
@@ -207,18 +271,20 @@ package struct Verification: Sendable, Hashable {
     package let chain: [Certificate]
     /// Every error of OpenSSL's verifier, in the order found.
     package let problems: [Problem]
+    /// Whether the chain reached a trust anchor.
+    package let isComplete: Bool
+    /// What was found out about each certificate of the chain, leaf first.
+    package let links: [Link]
+    /// The policies the chain is valid for, of those asked for, dotted; anyPolicy where each is.
+    package let acceptedPolicies: [String]
 
-    /// Whether no check failed.
-    package var isValid: Bool { !checks.contains { $0.outcome == .failed } }
+    /// Whether no check failed, nor was left unsettled.
+    package var isValid: Bool {
+        !checks.contains { $0.outcome == .failed || $0.outcome == .unsettled }
+    }
 
     /// The check of one kind.
     package func check(_ kind: Kind) -> Check {
         checks.first { $0.kind == kind } ?? Check(kind, .notChecked, "not a check of this verification")
-    }
-}
-
-extension Array {
-    fileprivate func partitioned(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
-        (filter(isFirst), filter { !isFirst($0) })
     }
 }

@@ -1,71 +1,100 @@
 internal import COpenSSL
 internal import Foundation
 
-/// One run of OpenSSL's verifier: the chain it built and every error it met.
+/// One run of OpenSSL's verifier: the chain it built or was given, and every error it met.
 struct VerifierRun {
+    /// What OpenSSL is to verify.
+    struct Input {
+        /// The certificate in question.
+        var leaf: Certificate
+        /// The certificates trust starts from.
+        var anchors: [Certificate]
+        /// The other certificates of the chain, and those that may have signed a revocation list.
+        var untrusted: [Certificate]
+        /// The whole chain, leaf first, where OpenSSL may take no other; nil where it builds one.
+        var path: [Certificate]?
+        /// The lists that may concern a certificate of the chain.
+        var lists: [EncodedRevocationList]
+        /// As of when.
+        var date: Date
+    }
+
     /// The chain, leaf first.
-    let chain: [Certificate]
+    private(set) var chain: [Certificate] = []
     /// Every error, in the order found.
     let problems: [Verification.Problem]
+    /// The policies that hold at each certificate of the chain, leaf first, dotted; empty where none was
+    /// reached.
+    private(set) var policies: [[String]] = []
+    /// The policies the chain is valid for, of those asked for; anyPolicy where each is.
+    private(set) var acceptedPolicies: [String] = []
+    /// The lists that OpenSSL looked a certificate up in, by the certificate's depth in the chain.
+    private(set) var consulted: [Int: [EncodedRevocationList]] = [:]
     /// Whether the chain reached a trust anchor, so that what is checked along it has been checked.
     let isComplete: Bool
 
     /// A run that could not start.
     init(failure: CertificateError) {
-        chain = []
         problems = [
-            .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.reason, depth: 0, subject: nil)
+            .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.description, depth: 0, subject: nil)
         ]
         isComplete = false
     }
 
-    /// Verifies `leaf` as `verifier` asks.
-    init(_ verifier: CertificateVerifier, _ leaf: Certificate, _ date: Date) throws(CertificateError) {
+    /// Verifies what `input` says as `verifier` asks; `objects` keeps what is decoded for it.
+    ///
+    /// - Throws: `malformed`, `trailingBytes` where a certificate or list cannot be decoded.
+    init(
+        _ verifier: CertificateVerifier, _ input: Input, _ objects: VerificationObjects
+    ) throws(CertificateError) {
         let store = unsafe X509_STORE_new()
         defer { unsafe X509_STORE_free(store) }
         let context = unsafe X509_STORE_CTX_new_ex(LibraryContext.standard.pointer, nil)
-        defer { unsafe X509_STORE_CTX_free(context) }
+        // The stacks only borrow what `objects` holds.
         let untrusted = unsafe OPENSSL_sk_new_null()
-        defer { unsafe OPENSSL_sk_pop_free(untrusted) { unsafe X509_free($0.map(OpaquePointer.init)) } }
+        defer { unsafe OPENSSL_sk_free(untrusted) }
+        let lists = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_free(lists) }
+        defer { unsafe X509_STORE_CTX_free(context) }
 
-        for anchor in verifier.trustAnchors {
-            unsafe try anchor.withPointer { (pointer: OpaquePointer) throws(CertificateError) in
-                unsafe _ = X509_STORE_add_cert(store, pointer)
+        for anchor in input.anchors { unsafe X509_STORE_add_cert(store, try objects.pointer(anchor)) }
+        for certificate in input.untrusted {
+            unsafe OPENSSL_sk_push(untrusted, UnsafeRawPointer(try objects.pointer(certificate)))
+        }
+        for list in input.lists {
+            unsafe OPENSSL_sk_push(lists, UnsafeRawPointer(try objects.pointer(list)))
+        }
+        let observer = VerifierObserver()
+        if let path = input.path {
+            unsafe try observer.pin(
+                path.map { (item) throws(CertificateError) in unsafe try objects.pointer(item) })
+        }
+        unsafe VerifierObserver.attach(to: store)
+        let leaf = unsafe try objects.pointer(input.leaf)
+        guard unsafe X509_STORE_CTX_init(context, store, leaf, untrusted) == 1 else {
+            throw .draining(.malformed, "preparing to verify")
+        }
+        if !input.lists.isEmpty { unsafe X509_STORE_CTX_set0_crls(context, lists) }
+        unsafe Self.configure(X509_STORE_CTX_get0_param(context), verifier, input)
+        withExtendedLifetime(observer) {
+            unsafe observer.watch(context)
+            let verdict = unsafe X509_verify_cert(context)
+            if verdict < 0 {
+                let code = unsafe X509_STORE_CTX_get_error(context)
+                observer.add(
+                    // The verifier gives up so where a policy tree grows past its limit (CVE-2023-0464).
+                    Int(code == X509_V_ERR_OUT_OF_MEM ? code : X509_V_ERR_UNSPECIFIED), depth: 0, subject: nil
+                )
             }
         }
-        for list in verifier.revocationLists {
-            let pointer = unsafe try list.makePointer()
-            unsafe X509_STORE_add_crl(store, pointer)
-            unsafe X509_CRL_free(pointer)
-        }
-        for intermediate in verifier.intermediates {
-            unsafe try intermediate.withPointer { (pointer: OpaquePointer) throws(CertificateError) in
-                unsafe X509_up_ref(pointer)
-                unsafe _ = OPENSSL_sk_push(untrusted, UnsafeRawPointer(pointer))
-            }
-        }
-        let collector = Collector()
-        chain = unsafe try leaf.withPointer {
-            (pointer: OpaquePointer) throws(CertificateError) -> [Certificate] in
-            guard unsafe X509_STORE_CTX_init(context, store, pointer, untrusted) == 1 else {
-                throw .draining(.malformed, "preparing to verify")
-            }
-            unsafe Self.configure(X509_STORE_CTX_get0_param(context), verifier, date)
-            return withExtendedLifetime(collector) {
-                // Index 0 is the slot OpenSSL keeps for its caller (X509_STORE_CTX_set_app_data).
-                unsafe X509_STORE_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(collector).toOpaque())
-                unsafe X509_STORE_CTX_set_verify_cb(context) { unsafe Collector.note($0, $1) }
-                let verdict = unsafe X509_verify_cert(context)
-                if verdict < 0 { collector.add(Int(X509_V_ERR_UNSPECIFIED), depth: 0, subject: nil) }
-                return unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).compactMap { element in
-                    try? Certificate(
-                        der: unsafe OpenSSLASN1.der(OpaquePointer(element)) { unsafe i2d_X509($0, $1) })
-                }
-            }
+        chain = unsafe ASN1Value.elements(X509_STORE_CTX_get0_chain(context)).compactMap {
+            unsafe objects.certificate(OpaquePointer($0))
         }
         OpenSSLError.discardQueue()
-        problems = collector.problems
+        problems = observer.problems
         isComplete = !problems.contains { Self.incompleteness.contains(CInt($0.code)) }
+        unsafe readPolicies(X509_STORE_CTX_get0_policy_tree(context))
+        consulted = unsafe observer.consulted.mapValues { unsafe $0.compactMap { unsafe objects.list($0) } }
     }
 
     /// A check that fails with the problems of its kind and was not made where the chain is incomplete.
@@ -85,53 +114,56 @@ struct VerifierRun {
         X509_V_ERR_CERT_CHAIN_TOO_LONG, X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_OUT_OF_MEM,
     ]
 
-    private static func configure(_ parameters: OpaquePointer?, _ verifier: CertificateVerifier, _ date: Date)
-    {
-        let seconds = date.timeIntervalSince1970.rounded(.down)
+    private static func configure(
+        _ parameters: OpaquePointer?, _ verifier: CertificateVerifier, _ input: Input
+    ) {
+        let seconds = input.date.timeIntervalSince1970.rounded(.down)
         unsafe X509_VERIFY_PARAM_set_time(parameters, Int(exactly: seconds) ?? (seconds < 0 ? .min : .max))
-        var flags = 0
+        // Without X509_V_FLAG_POLICY_CHECK a critical policyConstraints extension would be passed over.
+        var flags = Int(X509_V_FLAG_POLICY_CHECK)
         if verifier.isStrict { flags |= Int(X509_V_FLAG_X509_STRICT) }
         if verifier.allowsPartialChain { flags |= Int(X509_V_FLAG_PARTIAL_CHAIN) }
-        if !verifier.revocationLists.isEmpty {
-            flags |= Int(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL)
+        if !input.lists.isEmpty {
+            flags |= Int(
+                X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL | X509_V_FLAG_EXTENDED_CRL_SUPPORT
+                    | X509_V_FLAG_USE_DELTAS)
         }
-        if !verifier.acceptedPolicies.isEmpty {
-            flags |= Int(X509_V_FLAG_POLICY_CHECK | X509_V_FLAG_EXPLICIT_POLICY)
-            for policy in verifier.acceptedPolicies {
-                guard let object = try? unsafe OpenSSLASN1.object(policy) else { continue }
-                unsafe X509_VERIFY_PARAM_add0_policy(parameters, object)
-            }
+        if verifier.demandsPolicy { flags |= Int(X509_V_FLAG_EXPLICIT_POLICY) }
+        if verifier.inhibitsPolicyMapping { flags |= Int(X509_V_FLAG_INHIBIT_MAP) }
+        if verifier.inhibitsAnyPolicy { flags |= Int(X509_V_FLAG_INHIBIT_ANY) }
+        // Without any policy OpenSSL takes none to be acceptable, rather than each.
+        for policy in verifier.acceptedPolicies.isEmpty ? [anyPolicy] : verifier.acceptedPolicies {
+            guard let object = try? unsafe ASN1Value.object(policy) else { continue }
+            unsafe X509_VERIFY_PARAM_add0_policy(parameters, object)
         }
         if let level = verifier.securityLevel {
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, CInt(clamping: level))
         }
+        unsafe X509_VERIFY_PARAM_set_depth(parameters, CInt(CertificateVerifier.mostLinks))
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
     }
 
-    /// Takes down what OpenSSL's verifier complains about. Used by one thread, inside one run.
-    private final class Collector {
-        private(set) var problems: [Verification.Problem] = []
+    /// RFC 5280 4.2.1.4.
+    private static let anyPolicy = "2.5.29.32.0"
 
-        /// OpenSSL's verify callback: notes the error and lets the verifier go on.
-        static func note(_ isFine: CInt, _ context: OpaquePointer?) -> CInt {
-            guard isFine == 0 else { return isFine }
-            guard let stored = unsafe X509_STORE_CTX_get_ex_data(context, 0) else { return 0 }
-            let collector = unsafe Unmanaged<Collector>.fromOpaque(stored).takeUnretainedValue()
-            let code = unsafe X509_STORE_CTX_get_error(context)
-            let certificate = unsafe X509_STORE_CTX_get_current_cert(context)
-            let subject = unsafe certificate.map {
-                unsafe DistinguishedName(reading: X509_get_subject_name($0))
+    /// Takes over what the policy tree (RFC 5280 6.1.2) says; it stays the verifier's.
+    private mutating func readPolicies(_ tree: OpaquePointer?) {
+        policies = Array(repeating: [], count: chain.count)
+        guard let tree = unsafe tree else { return }
+        // Level 0 belongs to the anchor, the last level to the leaf.
+        let levels = unsafe Int(X509_policy_tree_level_count(tree))
+        for level in 0..<levels where chain.indices.contains(levels - 1 - level) {
+            let nodes = unsafe X509_policy_tree_get0_level(tree, CInt(level))
+            let names = unsafe (0..<max(0, X509_policy_level_node_count(nodes))).map {
+                unsafe ASN1Value.dotted(
+                    X509_policy_node_get0_policy(X509_policy_level_get0_node(nodes, $0)))
             }
-            collector.add(
-                Int(code), depth: unsafe Int(X509_STORE_CTX_get_error_depth(context)), subject: subject)
-            return code == X509_V_ERR_OUT_OF_MEM || code == X509_V_ERR_UNSPECIFIED ? 0 : 1
+            policies[levels - 1 - level] = Set(names).sorted()
         }
-
-        func add(_ code: Int, depth: Int, subject: DistinguishedName?) {
-            let reason = unsafe X509_verify_cert_error_string(code).map { unsafe String(cString: $0) } ?? ""
-            let problem = Verification.Problem(code: code, reason: reason, depth: depth, subject: subject)
-            if !problems.contains(problem) { problems.append(problem) }
+        let accepted = unsafe ASN1Value.elements(X509_policy_tree_get0_user_policies(tree)).map {
+            unsafe ASN1Value.dotted(X509_policy_node_get0_policy(OpaquePointer($0)))
         }
+        acceptedPolicies = Set(accepted).sorted()
     }
 }
 
@@ -146,7 +178,9 @@ extension Verification.Problem {
             X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX,
             X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
             .nameConstraints
-        case X509_V_ERR_INVALID_POLICY_EXTENSION, X509_V_ERR_NO_EXPLICIT_POLICY: .policies
+        case X509_V_ERR_INVALID_POLICY_EXTENSION, X509_V_ERR_NO_EXPLICIT_POLICY, X509_V_ERR_OUT_OF_MEM:
+            .policies
+        case X509_V_ERR_INVALID_PURPOSE: .extendedKeyUsage
         case X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_UNABLE_TO_DECRYPT_CRL_SIGNATURE,
             X509_V_ERR_CRL_SIGNATURE_FAILURE, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_HAS_EXPIRED,
             X509_V_ERR_ERROR_IN_CRL_LAST_UPDATE_FIELD, X509_V_ERR_ERROR_IN_CRL_NEXT_UPDATE_FIELD,

@@ -207,12 +207,15 @@ struct VerifierTests {
         #expect(result.checks.filter { $0.outcome == .failed }.map(\.kind) == [.revocation])
     }
 
-    @Test("Revocation is checked only if a list covers the certificate")
+    @Test("A verification leaves revocation unsettled where no list covers the leaf, and does not pass")
     func uncovered() throws {
         var verifier = try Self.verifier()
         let lists = verifier.revocationLists
         verifier.revocationLists = [lists[0]]
-        #expect(try verifier.verify(Self.leaf(), at: TestPKI.now).check(.revocation).outcome == .notChecked)
+        let open = try verifier.verify(Self.leaf(), at: TestPKI.now)
+        #expect(open.check(.revocation).outcome == .unsettled)
+        #expect(open.check(.revocation).explanation.contains("a list of CN=Test E-mail CA"))
+        #expect(!open.isValid)
         verifier.revocationLists = [lists[1]]
         let partial = try verifier.verify(Self.leaf(), at: TestPKI.now).check(.revocation)
         #expect(partial.outcome == .passed)

@@ -1,0 +1,151 @@
+internal import COpenSSL
+package import Foundation
+
+/// A response of the Online Certificate Status Protocol (RFC 6960 4.2) as it was given, in a file perhaps.
+///
+/// Reading one verifies nothing; ``finding(on:issuedBy:at:_:)`` does, for one certificate.
+package struct StatusResponse: Sendable, Hashable {
+    /// What a response says about one certificate.
+    package enum Finding: Sendable, Hashable {
+        /// The response is about other certificates.
+        case unrelated
+        /// The response is about the certificate and counts for nothing; why, for a person.
+        case unusable(String)
+        /// The status, as of a moment and until another one where one is said.
+        case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
+    }
+
+    /// The bytes it was parsed from.
+    package let der: [UInt8]
+    /// Why the responder gives no status; nil where it gives some.
+    package let refusal: String?
+
+    /// For how long a status without an end counts, in seconds: a day. RFC 6960 4.2.2.1 has newer ones available
+    /// at any time then.
+    private static let openEndedLife: TimeInterval = 86_400
+
+    /// Parses the DER of one response.
+    ///
+    /// - Throws: `malformed`, `trailingBytes`.
+    package init(der: [UInt8]) throws(CertificateError) {
+        let response = unsafe try Self.decode(der)
+        defer { unsafe OCSP_RESPONSE_free(response) }
+        let code = unsafe OCSP_response_status(response)
+        if code == OCSP_RESPONSE_STATUS_SUCCESSFUL {
+            guard let basic = unsafe OCSP_response_get1_basic(response) else {
+                throw .draining(.malformed, "decoding a status response")
+            }
+            unsafe OCSP_BASICRESP_free(basic)
+            refusal = nil
+        } else {
+            refusal = unsafe OCSP_response_status_str(CLong(code)).map { unsafe String(cString: $0) } ?? ""
+        }
+        self.der = der
+        OpenSSLError.discardQueue()
+    }
+
+    /// What the response says about `certificate` as of `date`.
+    ///
+    /// The signature must be that of the issuer, or of a responder whose certificate the issuer signed for that
+    /// purpose (RFC 6960 4.2.2.2). No nonce is asked for: the response answers nobody's request.
+    ///
+    /// - Parameter securityLevel: the least strength of the responder's key and signature; nil for any.
+    package func finding(
+        on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
+        _ objects: VerificationObjects
+    ) -> Finding {
+        defer { OpenSSLError.discardQueue() }
+        if let refusal { return .unusable("the responder gave no status (\(refusal))") }
+        guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
+        defer { unsafe OCSP_RESPONSE_free(response) }
+        guard let basic = unsafe OCSP_response_get1_basic(response) else {
+            return .unusable("it cannot be decoded")
+        }
+        defer { unsafe OCSP_BASICRESP_free(basic) }
+        guard let subject = unsafe try? objects.pointer(certificate),
+            let authority = unsafe try? objects.pointer(issuer)
+        else { return .unusable("the certificate cannot be decoded") }
+        guard let single = unsafe Self.answer(on: subject, authority, in: basic) else { return .unrelated }
+        if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
+            return .unusable(fault)
+        }
+        return unsafe Self.finding(single, at: date)
+    }
+
+    /// The status of a certificate in a response; it stays the response's. Nil where there is none.
+    private static func answer(
+        on certificate: OpaquePointer, _ issuer: OpaquePointer, in basic: OpaquePointer
+    ) -> OpaquePointer? {
+        for index in unsafe 0..<max(0, OCSP_resp_count(basic)) {
+            let single = unsafe OCSP_resp_get0(basic, index)
+            guard let identifier = unsafe OCSP_SINGLERESP_get0_id(single) else { continue }
+            var algorithm: OpaquePointer?
+            unsafe OCSP_id_get0_info(nil, &algorithm, nil, nil, identifier)
+            guard let name = unsafe OBJ_nid2sn(OBJ_obj2nid(algorithm)),
+                let digest = unsafe EVP_get_digestbyname(name),
+                let expected = unsafe OCSP_cert_to_id(digest, certificate, issuer)
+            else { continue }
+            defer { unsafe OCSP_CERTID_free(expected) }
+            if unsafe OCSP_id_cmp(identifier, expected) == 0 { return unsafe single }
+        }
+        return nil
+    }
+
+    /// Why the signature does not speak for the issuer; nil where it does.
+    private static func fault(
+        of basic: OpaquePointer, _ issuer: OpaquePointer, _ date: Date, _ securityLevel: Int?
+    ) -> String? {
+        let store = unsafe X509_STORE_new()
+        defer { unsafe X509_STORE_free(store) }
+        // The issuer alone is trusted, so that the responder is the issuer or certified by it.
+        unsafe X509_STORE_add_cert(store, issuer)
+        let parameters = unsafe X509_STORE_get0_param(store)
+        let seconds = date.timeIntervalSince1970.rounded(.down)
+        unsafe X509_VERIFY_PARAM_set_time(parameters, Int(exactly: seconds) ?? (seconds < 0 ? .min : .max))
+        if let securityLevel {
+            unsafe X509_VERIFY_PARAM_set_auth_level(parameters, CInt(clamping: securityLevel))
+        }
+        let certificates = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_free(certificates) }
+        unsafe OPENSSL_sk_push(certificates, UnsafeRawPointer(issuer))
+        OpenSSLError.discardQueue()
+        guard unsafe OCSP_basic_verify(basic, certificates, store, UInt(OCSP_PARTIAL_CHAIN)) != 1 else {
+            return nil
+        }
+        let cause = OpenSSLError.draining("verifying a status response")
+        let reason = cause.queue.last.map { $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)" }
+        return "the issuer did not sign it, nor a responder of the issuer's (\(reason ?? "no reason"))"
+    }
+
+    private static func finding(_ single: OpaquePointer, at date: Date) -> Finding {
+        var reason: CInt = 0
+        var revoked: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        var made: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        var due: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        let status = unsafe OCSP_single_get0_status(single, &reason, &revoked, &made, &due)
+        guard let thisUpdate = unsafe ASN1Value.date(made) else { return .unusable("its time is none") }
+        let nextUpdate = unsafe ASN1Value.date(due)
+        if unsafe due != nil, nextUpdate == nil { return .unusable("its end is no time") }
+        if thisUpdate > date { return .unusable("it is of \(thisUpdate.ISO8601Format()), which is to come") }
+        let end = nextUpdate ?? thisUpdate + openEndedLife
+        if end < date { return .unusable("it is out of date since \(end.ISO8601Format())") }
+        switch status {
+        case V_OCSP_CERTSTATUS_GOOD:
+            return .status(.good, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+        case V_OCSP_CERTSTATUS_REVOKED:
+            let since = unsafe ASN1Value.date(revoked) ?? thisUpdate
+            let known = reason == OCSP_REVOKED_STATUS_NOSTATUS ? nil : Int(reason)
+            return .status(.revoked(since, reason: known), thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+        default:
+            return .status(.unknown, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+        }
+    }
+
+    private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
+        unsafe try ASN1Value.decode(der, as: "a status response") {
+            unsafe d2i_OCSP_RESPONSE(nil, $0, $1)
+        } free: {
+            unsafe OCSP_RESPONSE_free($0)
+        }
+    }
+}
