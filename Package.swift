@@ -52,6 +52,7 @@ let package = Package(
         // What is read from certificates and files.
         .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL"]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
+        .target(name: "PathValidation", dependencies: ["Diagnostics", "KeySharing", "OpenSSL"]),
 
         // The simulated device.
         .target(
@@ -190,6 +191,9 @@ let package = Package(
                 "OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
+        .testTarget(
+            name: "PathValidationTests",
+            dependencies: ["COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
             name: "ZipBundlesTests",
             dependencies: [

@@ -71,8 +71,8 @@ package struct CertificateVerifier: Sendable {
     package func verify(
         _ path: CertificatePath, with material: RevocationMaterial, at date: Date,
         using objects: VerificationObjects
-    ) -> Verification? {
-        guard let leaf = path.certificates.first else { return nil }
+    ) -> Verification {
+        let leaf = path.leaf
         let run: VerifierRun
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []

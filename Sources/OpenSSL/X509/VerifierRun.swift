@@ -193,3 +193,24 @@ extension Verification.Problem {
         }
     }
 }
+
+extension Verification.Problem {
+    /// Whether the error says that a certificate is revoked.
+    package var isRevoked: Bool { code == Int(X509_V_ERR_CERT_REVOKED) }
+
+    /// Whether the error says that no list covers a certificate.
+    package var isMissingList: Bool { code == Int(X509_V_ERR_UNABLE_TO_GET_CRL) }
+
+    /// Whether the error is in the certificate itself, so that it has it on every path.
+    package var isCertificatesOwn: Bool {
+        switch CInt(truncatingIfNeeded: code) {
+        case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED,
+            X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
+            X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL,
+            X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION, X509_V_ERR_INVALID_EXTENSION, X509_V_ERR_INVALID_CA,
+            X509_V_ERR_KEYUSAGE_NO_CERTSIGN:
+            true
+        default: false
+        }
+    }
+}

@@ -1,15 +1,21 @@
 /// A path to verify alone: from the certificate in question up to the one trust starts from (RFC 5280 6.1).
 package struct CertificatePath: Sendable, Hashable {
-    /// The certificates, leaf first. Each is issued by the next one.
-    package let certificates: [Certificate]
+    /// The certificate in question.
+    package let leaf: Certificate
+    /// The certificates above the leaf, in order. Each issued the one before it.
+    package let issuers: [Certificate]
     /// Whether the last certificate is a trust anchor; a path that reaches none can only fail.
     package let isAnchored: Bool
 
-    /// A path of these certificates, leaf first.
-    package init(_ certificates: [Certificate], isAnchored: Bool) {
-        self.certificates = certificates
+    /// A path from `leaf` over `issuers`.
+    package init(_ leaf: Certificate, issuers: some Sequence<Certificate>, isAnchored: Bool) {
+        self.leaf = leaf
+        self.issuers = Array(issuers)
         self.isAnchored = isAnchored
     }
+
+    /// The certificates, leaf first.
+    package var certificates: [Certificate] { [leaf] + issuers }
 }
 
 /// What a verification takes beside the certificates of the path: whatever may tell their revocation.

@@ -53,10 +53,5 @@ extension Certificate {
 
     /// Whether the certificate's own key signed it, which makes it an anchor that needs no other; the signature
     /// is checked at each call (X509_self_signed(3)).
-    package var isSelfSigned: Bool {
-        guard isSelfIssued || subject.matchingKey == issuer.matchingKey else { return false }
-        let verdict = try? unsafe withPointer { unsafe X509_self_signed($0, 1) }
-        OpenSSLError.discardQueue()
-        return verdict == 1
-    }
+    package var isSelfSigned: Bool { VerificationObjects().isSelfSigned(self) }
 }

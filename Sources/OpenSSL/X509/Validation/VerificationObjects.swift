@@ -19,6 +19,8 @@ internal import COpenSSL
     private var signatures: [Pair: Bool] = [:]
     private var names: [Pair: Bool] = [:]
     private var constraints: [Certificate: AuthorityConstraints] = [:]
+    private var points: [Certificate: [DistributionPoint]] = [:]
+    private var selfSigned: [Certificate: Bool] = [:]
 
     /// Two certificates of which one thing is remembered.
     private struct Pair: Hashable {
@@ -67,6 +69,26 @@ internal import COpenSSL
             (try? unsafe AuthorityConstraints(reading: pointer(certificate))) ?? AuthorityConstraints()
         constraints[certificate] = read
         return read
+    }
+
+    /// Where the revocation of `certificate` is told; read once.
+    package func distributionPoints(of certificate: Certificate) -> [DistributionPoint] {
+        if let known = points[certificate] { return known }
+        let read = (try? unsafe DistributionPoint.points(of: pointer(certificate))) ?? []
+        points[certificate] = read
+        return read
+    }
+
+    /// Whether the certificate's own key signed it, which makes it an anchor that needs no other
+    /// (X509_self_signed(3)). The answer is remembered.
+    package func isSelfSigned(_ certificate: Certificate) -> Bool {
+        guard certificate.isSelfIssued || certificate.subject.matchingKey == certificate.issuer.matchingKey
+        else { return false }
+        if let known = selfSigned[certificate] { return known }
+        let verdict = try? unsafe X509_self_signed(pointer(certificate), 1)
+        OpenSSLError.discardQueue()
+        selfSigned[certificate] = verdict == 1
+        return verdict == 1
     }
 
     private func namesVerdict(_ certificate: OpaquePointer, _ authority: OpaquePointer) -> Bool {
@@ -127,6 +149,9 @@ internal import COpenSSL
             unsafe certificates.values.forEach { unsafe X509_free($0) }
             unsafe certificates = unsafe [:]
             unsafe readings = unsafe [:]
+            constraints = [:]
+            points = [:]
+            selfSigned = [:]
         }
         if signatures.count > 1 << 16 { signatures = [:] }
         if names.count > 1 << 16 { names = [:] }

@@ -1,0 +1,151 @@
+package import Foundation
+package import OpenSSL
+
+/// Validates certificates along the best path there is (RFC 4158, RFC 5280 6).
+///
+/// Paths are found here and offered to OpenSSL one at a time; the first valid one wins. An instance keeps what is
+/// decoded and found out from one certificate to the next, and belongs to one thread.
+package final class PathValidator {
+    /// What is asked of every path; the verifier's own anchors, intermediates and lists are not looked at.
+    package var verifier: CertificateVerifier
+    /// How far the search goes.
+    package var limits = PathLimits()
+    /// The time, for the limit alone.
+    package var now: @Sendable () -> ContinuousClock.Instant = { .now }
+
+    private let pool: CertificatePool
+    private let revocation: RevocationPool
+    private let objects = VerificationObjects()
+
+    /// A validator over a pool of certificates and what tells their revocation.
+    package init(_ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init())
+    {
+        self.verifier = verifier
+        self.verifier.allowsPartialChain = pool.allowsPartialChain
+        self.pool = pool
+        self.revocation = revocation
+    }
+
+    /// Looks for a valid path for `leaf` as of `date`.
+    package func validate(_ leaf: Certificate, at date: Date) -> PathValidation {
+        let finder = PathFinder(request(leaf, date), in: pool, objects)
+        let deadline = now() + limits.time
+        var trials = Trials()
+        var faulty = 0
+        var end: PathValidation.End?
+        while end == nil {
+            if trials.attempts.count >= limits.candidates {
+                end = .candidateLimit(limits.candidates)
+            } else if !trials.attempts.isEmpty, now() >= deadline {
+                end = .timeLimit(seconds: limits.time / .seconds(1))
+            } else if let path = next(finder, deadline) {
+                if path.faults > 0 { faulty += 1 }
+                let candidate = CertificatePath(
+                    leaf, issuers: path.certificates.dropFirst(), isAnchored: true)
+                let result = verify(candidate, date)
+                trials.add(candidate, result)
+                if result.isValid {
+                    end = .found
+                } else if isFinal(result, finder) {
+                    end = .leafFault
+                } else if faulty >= limits.faultyCandidates {
+                    end = .exhausted
+                }
+                condemn(result, finder)
+            } else if finder.isExhausted {
+                end = .exhausted
+            } else {
+                end =
+                    now() >= deadline
+                    ? .timeLimit(seconds: limits.time / .seconds(1)) : .stepLimit(limits.steps)
+            }
+        }
+        if trials.attempts.isEmpty {
+            // Without a path to an anchor, what there is shows where it breaks off.
+            let issuers = finder.deadEnd?.certificates.dropFirst() ?? []
+            let candidate = CertificatePath(leaf, issuers: issuers, isAnchored: false)
+            trials.add(candidate, verify(candidate, date))
+        }
+        return trials.validation(end: end ?? .exhausted, objects)
+    }
+
+    private func request(_ leaf: Certificate, _ date: Date) -> PathFinder.Request {
+        let demandsPolicy = verifier.requiresExplicitPolicy || !verifier.acceptedPolicies.isEmpty
+        let anyPolicy = "2.5.29.32.0"
+        let wanted = verifier.acceptedPolicies.isEmpty ? [anyPolicy] : Set(verifier.acceptedPolicies)
+        return PathFinder.Request(
+            leaf: leaf, date: date, mostLinks: min(limits.links, CertificateVerifier.mostLinks),
+            allowsExpired: verifier.allowsExpired, policies: demandsPolicy ? wanted : nil)
+    }
+
+    /// The next path, or nil where none is left or a limit is reached; looks at the time now and then.
+    private func next(_ finder: PathFinder, _ deadline: ContinuousClock.Instant) -> PartialPath? {
+        let stride = 64
+        while true {
+            if let path = finder.next(within: min(limits.steps, finder.steps + stride)) { return path }
+            if finder.isExhausted || finder.steps >= limits.steps || now() >= deadline { return nil }
+        }
+    }
+
+    private func verify(_ path: CertificatePath, _ date: Date) -> Verification {
+        let material = revocation.material(for: path.certificates, pool, at: date, limits, objects)
+        return verifier.verify(path, with: material, at: date, using: objects)
+    }
+
+    /// Whether every problem is the leaf's own, so that another path would have it too.
+    private func isFinal(_ result: Verification, _ finder: PathFinder) -> Bool {
+        let counting = result.problems.filter { !$0.isMissingList || $0.depth == 0 }
+        return counting.allSatisfy { problem in
+            guard problem.depth == 0 else { return false }
+            return problem.isCertificatesOwn
+                || (problem.isRevoked || problem.isMissingList) && finder.hasOneIssuerKey
+        }
+    }
+
+    private func condemn(_ result: Verification, _ finder: PathFinder) {
+        for problem in result.problems where problem.depth > 0 && result.chain.indices.contains(problem.depth)
+        {
+            if problem.isCertificatesOwn || problem.isRevoked { finder.condemn(result.chain[problem.depth]) }
+        }
+    }
+}
+
+/// The paths that were tried for one certificate, and which came nearest.
+private struct Trials {
+    private(set) var attempts: [PathValidation.Attempt] = []
+    private var best: (place: Int, path: CertificatePath, result: Verification)?
+
+    mutating func add(_ path: CertificatePath, _ result: Verification) {
+        if best.map({ Self.distance(result) < Self.distance($0.result) }) ?? true {
+            best = (attempts.count, path, result)
+        }
+        attempts.append(
+            .init(
+                certificates: path.certificates, isAnchored: path.isAnchored,
+                failures: result.checks.filter { $0.outcome == .failed || $0.outcome == .unsettled }))
+    }
+
+    /// How far a path is from being valid: a chain that is none is furthest, an open revocation nearest.
+    private static func distance(_ result: Verification) -> Int {
+        if result.isValid { return -1 }
+        let failed = result.checks.filter { $0.outcome == .failed }
+        let problems = result.problems.count { !$0.isMissingList }
+        return (result.isComplete ? 0 : 1 << 20) + failed.count << 10 + problems
+    }
+
+    func validation(end: PathValidation.End, _ objects: VerificationObjects) -> PathValidation {
+        guard let best else { preconditionFailure("no path was tried") }
+        let certificates = best.path.certificates
+        let links = certificates.enumerated().map { depth, certificate in
+            let isAnchor = best.path.isAnchored && depth == certificates.count - 1
+            let found = best.result.links.indices.contains(depth) ? best.result.links[depth] : nil
+            return PathValidation.Link(
+                certificate: certificate, role: isAnchor ? .anchor : depth == 0 ? .leaf : .authority,
+                policies: found?.policies ?? [], constraints: objects.constraints(of: certificate),
+                revocation: found?.revocation ?? [],
+                problems: best.result.problems.filter { $0.depth == depth })
+        }
+        return PathValidation(
+            verification: best.result, path: links, attempts: attempts, chosen: best.place, end: end)
+    }
+}
