@@ -13,12 +13,18 @@ package struct CertificateRevocationList: Sendable {
         package let date: Date
         /// Why (RFC 5280 5.3.1), such as 1 for a compromised key; nil where nothing is said.
         package let reason: Int?
+        /// Who issued the certificate, on an indirect list (RFC 5280 5.3.3); nil where nothing is said, so that it
+        /// is whoever issued the entry before.
+        package let issuer: DistinguishedName?
 
         /// A revocation of the certificate with `serialNumber`.
-        package init(serialNumber: [UInt8], date: Date, reason: Int? = nil) {
+        package init(
+            serialNumber: [UInt8], date: Date, reason: Int? = nil, issuer: DistinguishedName? = nil
+        ) {
             self.serialNumber = serialNumber
             self.date = date
             self.reason = reason
+            self.issuer = issuer
         }
     }
 
@@ -103,6 +109,11 @@ extension CertificateRevocationList.Entry {
             defer { unsafe ASN1_ENUMERATED_free(code) }
             return unsafe ASN1_ENUMERATED_get(code)
         }
+        issuer = unsafe X509_REVOKED_get_ext_d2i(entry, NID_certificate_issuer, nil, nil).flatMap { names in
+            let names = OpaquePointer(names)
+            defer { unsafe GENERAL_NAMES_free(names) }
+            return unsafe DistributionPoint.directoryNames(names).first
+        }
     }
 
     /// A C entry (`X509_REVOKED`), owned by the caller.
@@ -122,6 +133,11 @@ extension CertificateRevocationList.Entry {
             unsafe ASN1_ENUMERATED_set(code, reason)
             unsafe X509_REVOKED_add1_ext_i2d(entry, NID_crl_reason, code, 0, 0)
         }
+        guard let issuer else { return unsafe entry }
+        let names = unsafe try [GeneralName.directoryName(issuer)].makePointer()
+        defer { unsafe GENERAL_NAMES_free(names) }
+        unsafe X509_REVOKED_add1_ext_i2d(
+            entry, NID_certificate_issuer, UnsafeMutableRawPointer(names), 1, 0)
         return unsafe entry
     }
 }
@@ -131,12 +147,12 @@ extension CertificateIssuer {
     ///
     /// The list is sorted by serial number. `number` is its own number, big-endian; parts of a second are
     /// dropped from the times. Without a `digest` the signature takes the one that goes with the key. A `seed`
-    /// fixes the signature.
+    /// fixes the signature. The `extensions` follow the list's own.
     ///
     /// - Throws: `unencodable`, `unsignable`.
     package func revocationList(
         _ entries: [CertificateRevocationList.Entry], thisUpdate: Date, nextUpdate: Date?, number: [UInt8],
-        digest: SignatureDigest? = nil, seed: Seed? = nil
+        extensions: [CertificateExtension] = [], digest: SignatureDigest? = nil, seed: Seed? = nil
     ) throws(CertificateError) -> CertificateRevocationList {
         guard let context = try? LibraryContext.drawing(from: seed),
             let list = unsafe X509_CRL_new_ex(context.pointer, nil)
@@ -165,6 +181,7 @@ extension CertificateIssuer {
         let integer = unsafe try OpenSSLASN1.integer(number)
         defer { unsafe ASN1_INTEGER_free(integer) }
         unsafe try encoded.add(NID_crl_number, isCritical: false, integer)
+        for item in extensions { try encoded.add(item) }
         let added = unsafe encoded.pointers.allSatisfy { unsafe X509_CRL_add_ext(list, $0, -1) == 1 }
         guard added else { throw .draining(.unencodable, "adding an extension") }
 

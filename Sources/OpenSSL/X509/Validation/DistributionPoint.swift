@@ -20,7 +20,7 @@ package struct DistributionPoint: Sendable, Hashable {
         return unsafe ASN1Value.elements(points).map {
             let point = unsafe $0.assumingMemoryBound(to: DIST_POINT.self).pointee
             return unsafe DistributionPoint(
-                urls: urls(point.distpoint), issuers: issuers(point.CRLissuer),
+                urls: urls(point.distpoint), issuers: directoryNames(point.CRLissuer),
                 isForSomeReasons: point.reasons != nil)
         }
     }
@@ -36,7 +36,8 @@ package struct DistributionPoint: Sendable, Hashable {
         }
     }
 
-    private static func issuers(_ names: OpaquePointer?) -> [DistinguishedName] {
+    /// The directory names among general names, which stay their owner's.
+    static func directoryNames(_ names: OpaquePointer?) -> [DistinguishedName] {
         unsafe ASN1Value.elements(names).compactMap {
             let general = unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
             if case .directoryName(let name) = general { return name }

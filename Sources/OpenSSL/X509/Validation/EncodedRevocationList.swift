@@ -40,21 +40,30 @@ package final class EncodedRevocationList: Sendable {
     /// The issuer's name as ``DistinguishedName/matchingKey`` has it.
     let issuerKey: NameMatchingKey
 
+    /// Whether the bytes are in memory rather than where they came from.
+    package let isHeld: Bool
+
     private let load: @Sendable () throws(CertificateError) -> [UInt8]
 
     /// Reads the head of one list in DER and keeps the bytes.
     ///
     /// - Throws: `malformed`, `trailingBytes`.
     package convenience init(der: [UInt8]) throws(CertificateError) {
-        try self.init(head: der) { () throws(CertificateError) in der }
+        try self.init(der, isHeld: true) { () throws(CertificateError) in der }
     }
 
     /// Reads the head of one list in DER and asks `load` for the bytes whenever they are needed, such as from
     /// the file they came from.
     ///
     /// - Throws: `malformed`, `trailingBytes`.
-    package init(
+    package convenience init(
         head der: [UInt8], load: @escaping @Sendable () throws(CertificateError) -> [UInt8]
+    ) throws(CertificateError) {
+        try self.init(der, isHeld: false, load)
+    }
+
+    private init(
+        _ der: [UInt8], isHeld: Bool, _ load: @escaping @Sendable () throws(CertificateError) -> [UInt8]
     ) throws(CertificateError) {
         let parts = try Parts(der)
         issuer = parts.issuer
@@ -65,6 +74,7 @@ package final class EncodedRevocationList: Sendable {
         isDelta = parts.isDelta
         scope = parts.scope
         count = der.count
+        self.isHeld = isHeld
         self.load = load
     }
 

@@ -98,6 +98,8 @@ internal import COpenSSL
         }
         let constraints = unsafe decoded.assumingMemoryBound(to: NAME_CONSTRAINTS.self)
         defer { unsafe NAME_CONSTRAINTS_free(constraints) }
+        // The check looks at alternative names that only this call reads (X509_check_purpose(3)).
+        unsafe _ = X509_check_purpose(certificate, -1, 0)
         let isKept = unsafe NAME_CONSTRAINTS_check(certificate, constraints) == X509_V_OK
         OpenSSLError.discardQueue()
         return isKept

@@ -1,0 +1,185 @@
+internal import Foundation
+internal import OpenSSL
+
+/// Reads certificates, revocation lists and OCSP responses from files and folders: PEM, DER, `.p7c` and `.p7b`.
+///
+/// What a file is shows from its contents, not from its name.
+package struct MaterialReader {
+    /// What has been read so far.
+    package private(set) var material = ValidationMaterial()
+
+    private let limits: MaterialLimits
+    private var seen: Set<Certificate> = []
+    private var keptOctets = 0
+
+    /// A list of so many octets stays in memory, so that few files are read twice.
+    private static let smallList = 64 << 10
+
+    /// A reader that stops at these limits.
+    package init(limits: MaterialLimits = .init()) { self.limits = limits }
+
+    /// Reads a file, or the files of a folder but not its subfolders.
+    ///
+    /// A file that holds nothing of the kind is an error where it was named, and passed over in a folder.
+    ///
+    /// - Throws: `missing`, `unreadable`, `malformed`, `limit`.
+    package mutating func read(_ path: String) throws(MaterialError) {
+        guard try Self.isFolder(path) else {
+            try readFile(path)
+            return
+        }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw MaterialError(code: .unreadable, reason: "\(path): the folder cannot be read")
+        }
+        guard names.count <= limits.files else {
+            throw MaterialError(code: .limit, reason: "\(path): more than \(limits.files) files")
+        }
+        for name in names.sorted() where !name.hasPrefix(".") {
+            let file = path + "/" + name
+            guard try !Self.isFolder(file) else { continue }
+            do throws(MaterialError) {
+                try readFile(file)
+            } catch {
+                guard error.code == .malformed else { throw error }
+                material.skipped.append(.init(path: file, reason: error.reason))
+            }
+        }
+    }
+
+    /// Takes the bytes of one file, as from standard input; `name` is for messages.
+    ///
+    /// - Throws: `malformed`, `limit`.
+    package mutating func take(_ bytes: [UInt8], named name: String) throws(MaterialError) {
+        try take(bytes, named: name, file: nil)
+    }
+
+    private mutating func readFile(_ path: String) throws(MaterialError) {
+        try take(try Self.bytes(path, limits.fileOctets), named: path, file: path)
+    }
+
+    private mutating func take(_ bytes: [UInt8], named name: String, file: String?) throws(MaterialError) {
+        do throws(CertificateError) {
+            if Self.isPEM(bytes) {
+                try takePEM(bytes)
+            } else {
+                try takeDER(bytes, file)
+            }
+        } catch {
+            throw MaterialError(code: .malformed, reason: "\(name): \(error.reason)")
+        }
+        let most = limits.certificates
+        guard material.certificates.count <= most else {
+            throw MaterialError(code: .limit, reason: "\(name): more than \(most) certificates in all")
+        }
+        guard keptOctets <= limits.keptOctets else {
+            throw MaterialError(
+                code: .limit, reason: "\(name): more than \(limits.keptOctets >> 20) MiB in all")
+        }
+    }
+
+    // MARK: - Forms
+
+    private static let certificateLabels: Set<String> = ["CERTIFICATE", "X509 CERTIFICATE"]
+    private static let bundleLabels: Set<String> = ["PKCS7", "PKCS #7 SIGNED DATA", "CMS"]
+    private static let responseLabels: Set<String> = ["OCSP RESPONSE"]
+
+    /// Whether the bytes are text with PEM in it. DER begins with a sequence whose length takes more than an octet,
+    /// or is of no definite length; no text begins so.
+    private static func isPEM(_ bytes: [UInt8]) -> Bool {
+        if bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80 { return false }
+        return bytes.prefix(64 << 10).firstRange(of: Array("-----BEGIN ".utf8)) != nil
+    }
+
+    private mutating func takePEM(_ text: [UInt8]) throws(CertificateError) {
+        let labels = Self.certificateLabels.union(Self.bundleLabels).union(Self.responseLabels)
+        let blocks = try PEM.blocks(text, labelled: labels.union(["X509 CRL"]))
+        guard !blocks.isEmpty else {
+            throw CertificateError(
+                .missing, "the text holds no certificate, revocation list or OCSP response")
+        }
+        for block in blocks {
+            if Self.certificateLabels.contains(block.label) {
+                add(try Certificate(der: block.der))
+            } else if Self.bundleLabels.contains(block.label) {
+                try add(CertificateBundle(der: block.der, mostItems: limits.certificates))
+            } else if Self.responseLabels.contains(block.label) {
+                add(try StatusResponse(der: block.der))
+            } else {
+                add(try EncodedRevocationList(der: block.der))
+            }
+        }
+    }
+
+    private mutating func takeDER(_ bytes: [UInt8], _ file: String?) throws(CertificateError) {
+        if let certificate = try? Certificate(der: bytes) {
+            add(certificate)
+        } else if let list = try? list(bytes, file) {
+            add(list)
+        } else if let bundle = try? CertificateBundle(der: bytes, mostItems: limits.certificates) {
+            add(bundle)
+        } else if let response = try? StatusResponse(der: bytes) {
+            add(response)
+        } else {
+            throw CertificateError(
+                .malformed, "it holds no certificate, revocation list, PKCS #7 bundle or OCSP response")
+        }
+    }
+
+    private func list(_ bytes: [UInt8], _ file: String?) throws(CertificateError) -> EncodedRevocationList {
+        guard let file, bytes.count > Self.smallList else { return try EncodedRevocationList(der: bytes) }
+        let most = limits.fileOctets
+        let digest = Digest.sha256(bytes)
+        return try EncodedRevocationList(head: bytes) { () throws(CertificateError) in
+            guard let again = try? Self.bytes(file, most), Digest.sha256(again) == digest else {
+                throw CertificateError(.malformed, "\(file) has changed while it was used")
+            }
+            return again
+        }
+    }
+
+    private mutating func add(_ certificate: Certificate) {
+        guard seen.insert(certificate).inserted else { return }
+        material.certificates.append(certificate)
+        keptOctets += certificate.der.count
+    }
+
+    private mutating func add(_ list: EncodedRevocationList) {
+        material.lists.append(list)
+        if list.isHeld { keptOctets += list.count }
+    }
+
+    private mutating func add(_ bundle: CertificateBundle) {
+        for certificate in bundle.certificates { add(certificate) }
+        for list in bundle.lists { add(list) }
+    }
+
+    private mutating func add(_ response: StatusResponse) {
+        material.responses.append(response)
+        keptOctets += response.der.count
+    }
+
+    // MARK: - Files
+
+    private static func isFolder(_ path: String) throws(MaterialError) -> Bool {
+        var isFolder: ObjCBool = false
+        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw MaterialError(code: .missing, reason: "\(path): there is no such file")
+        }
+        return isFolder.boolValue
+    }
+
+    /// The bytes of a regular file; another kind, such as a pipe, might never end.
+    private static func bytes(_ path: String, _ most: Int) throws(MaterialError) -> [UInt8] {
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        guard let values = try? FileManager.default.attributesOfItem(atPath: url.path),
+            values[.type] as? FileAttributeType == .typeRegular
+        else { throw MaterialError(code: .unreadable, reason: "\(path): it is no readable file") }
+        guard (values[.size] as? Int).map({ $0 <= most }) ?? true else {
+            throw MaterialError(code: .limit, reason: "\(path): larger than \(most >> 20) MiB")
+        }
+        guard let data = try? Data(contentsOf: url) else {
+            throw MaterialError(code: .unreadable, reason: "\(path): it cannot be read")
+        }
+        return Array(data)
+    }
+}

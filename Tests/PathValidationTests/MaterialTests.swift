@@ -1,0 +1,134 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import TestSupport
+import Testing
+
+@Suite("Reading certificates and revocation lists")
+struct MaterialTests {
+    private static func read(_ path: String, _ limits: MaterialLimits = .init()) throws -> ValidationMaterial
+    {
+        var reader = MaterialReader(limits: limits)
+        try reader.read(path)
+        return reader.material
+    }
+
+    /// certs-only PKCS #7 of these items.
+    private static func bundle(_ certificates: [[UInt8]], _ lists: [[UInt8]]) -> [UInt8] {
+        let data = tagged(0x30, [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
+        let signed =
+            [0x02, 0x01, 0x01, 0x31, 0x00] + data + tagged(0xA0, certificates.flatMap(\.self))
+            + tagged(0xA1, lists.flatMap(\.self)) + [0x31, 0x00]
+        let object: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+        return tagged(0x30, object + tagged(0xA0, tagged(0x30, signed)))
+    }
+
+    private static func tagged(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
+        [tag, 0x82, UInt8(contents.count >> 8), UInt8(contents.count & 0xFF)] + contents
+    }
+
+    @Test("takes PEM, DER, PKCS #7 and folders of these, each certificate once")
+    func forms() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority")
+        let list = try root.issuer.revocationList(
+            [], thisUpdate: TestAuthority.start, nextUpdate: nil, number: [1])
+        func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+            let path = folder.path + "/" + name
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+        let pem = try write(
+            "a.pem", Array((root.certificate.pem + list.pem + authority.certificate.pem).utf8))
+        #expect(try Self.read(pem).certificates == [root.certificate, authority.certificate])
+        #expect(try Self.read(pem).lists.map(\.issuer) == [root.certificate.subject])
+        let der = try write("b.crt", authority.certificate.der)
+        #expect(try Self.read(der).certificates == [authority.certificate])
+        let crl = try write("c.crl", list.der)
+        #expect(try Self.read(crl).lists.count == 1)
+        let bundle = Self.bundle([root.certificate.der, authority.certificate.der], [list.der])
+        let p7c = try write("d.p7c", bundle)
+        #expect(try Self.read(p7c).certificates == [root.certificate, authority.certificate])
+        #expect(try Self.read(p7c).lists.count == 1)
+        let p7b = try write("e.p7b", Array(PEM.text("PKCS7", bundle).utf8))
+        #expect(try Self.read(p7b).certificates.count == 2)
+        _ = try write("README", Array("nothing".utf8))
+        let all = try Self.read(folder.path)
+        #expect(Set(all.certificates) == [root.certificate, authority.certificate])
+        #expect(all.lists.count == 4)
+        #expect(all.skipped.map(\.path) == [folder.path + "/README"])
+    }
+
+    @Test("says of what is missing, something else or damaged which it is")
+    func errors() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/file"
+        #expect(throws: MaterialError(code: .missing, reason: "")) { try Self.read(path) }
+        let root = try TestAuthority.root("Root")
+        let list = try root.issuer.revocationList(
+            [], thisUpdate: TestAuthority.start, nextUpdate: nil, number: [1])
+        for bytes in [
+            [], Array("text".utf8), [0x30, 0x80], Array(root.certificate.der.dropLast()), list.der + [0],
+            Array(list.der.dropLast()),
+            Array("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n".utf8),
+        ] {
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            #expect(throws: MaterialError(code: .malformed, reason: "")) { try Self.read(path) }
+        }
+        #expect(throws: MaterialError(code: .unreadable, reason: "")) { try Self.read("/dev/null") }
+    }
+
+    @Test("stops at its limits and names them")
+    func limits() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root")
+        for index in 0..<4 {
+            let leaf = try root.leaf(serial: [UInt8(index + 1)])
+            try Data(leaf.der).write(to: URL(fileURLWithPath: folder.path + "/\(index).crt"))
+        }
+        for change: (inout MaterialLimits) -> Void in [
+            { $0.files = 3 }, { $0.certificates = 3 }, { $0.fileOctets = 100 }, { $0.keptOctets = 1000 },
+        ] {
+            var limits = MaterialLimits()
+            change(&limits)
+            #expect(throws: MaterialError(code: .limit, reason: "")) { try Self.read(folder.path, limits) }
+        }
+        #expect(try Self.read(folder.path).certificates.count == 4)
+    }
+
+    @Test("leaves large lists in their files until a path needs them")
+    func largeLists() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root")
+        let entries = (0..<4000).map { number in
+            TestAuthority.entry([1, UInt8(number >> 8), UInt8(number & 0xFF)])
+        }
+        let list = try root.issuer.revocationList(
+            entries + [TestAuthority.entry([9])], thisUpdate: TestAuthority.start,
+            nextUpdate: TestAuthority.end, number: [1])
+        let file = folder.path + "/large.crl"
+        try Data(list.der).write(to: URL(fileURLWithPath: file))
+        let lists = try Self.read(file).lists
+        #expect(lists.map(\.isHeld) == [false])
+        let trial = Trial(trusted: [root.certificate], lists: lists)
+        #expect(trial.failures(try root.leaf()) == [.revocation])
+        #expect(trial.failures(try root.leaf(serial: [10])) == [])
+        try Data([0]).write(to: URL(fileURLWithPath: file))
+        let changed = trial.validate(try root.leaf(serial: [10]))
+        #expect(!changed.isValid)
+        #expect(changed.verification.problems.contains { $0.reason.contains("has changed") })
+    }
+
+    @Test("leaves out lists past what one path may need, and says so")
+    func listLimits() throws {
+        let root = try TestAuthority.root("Root")
+        var trial = Trial(
+            trusted: [root.certificate],
+            lists: try (1...5).map { try root.list(number: [$0], [EncodedExtension.compromises]) })
+        trial.limits.lists = 2
+        let check = trial.validate(try root.leaf()).verification.check(.revocation)
+        #expect(check.outcome == .unsettled)
+        #expect(check.explanation.contains("3 revocation lists were left out"))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import TestSupport
+import Testing
+
+@Suite("OCSP responses from files")
+struct StatusResponseTests {
+    private static func response(
+        _ status: CertificateStatus, of leaf: Certificate, issuedBy issuer: Certificate,
+        signedBy responder: CertificateIssuer, digest: String = "SHA1",
+        thisUpdate: Date = TestAuthority.start, nextUpdate: Date = TestAuthority.end
+    ) throws -> StatusResponse {
+        let request = try StatusClient.request([leaf.serialNumber], of: issuer.der, digest: digest)
+        let der = try responder.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: thisUpdate, nextUpdate: nextUpdate
+        ) { _ in status }
+        return try StatusResponse(der: der)
+    }
+
+    private let root: TestAuthority
+    private let authority: TestAuthority
+    private let leaf: Certificate
+
+    init() throws {
+        root = try TestAuthority.root("Root")
+        authority = try root.authority("Authority")
+        leaf = try authority.leaf()
+    }
+
+    private func check(
+        _ responses: [StatusResponse], lists: [EncodedRevocationList] = []
+    ) -> Verification.Check {
+        Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate], lists: lists,
+            responses: responses
+        ).validate(leaf).verification.check(.revocation)
+    }
+
+    private func response(
+        _ status: CertificateStatus, by responder: CertificateIssuer? = nil, digest: String = "SHA1",
+        thisUpdate: Date = TestAuthority.start, nextUpdate: Date = TestAuthority.end
+    ) throws -> StatusResponse {
+        try Self.response(
+            status, of: leaf, issuedBy: authority.certificate, signedBy: responder ?? authority.issuer,
+            digest: digest, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+    }
+
+    @Test("settle a certificate's revocation, whatever the digest", arguments: ["SHA1", "SHA256"])
+    func good(digest: String) throws {
+        #expect(check([try response(.good, digest: digest)]).outcome == .passed)
+        #expect(
+            check([try response(.revoked(TestAuthority.start, reason: 1), digest: digest)]).outcome == .failed
+        )
+    }
+
+    @Test("leave it open where the responder does not know the certificate, or means another one")
+    func open() throws {
+        #expect(check([try response(.unknown)]).outcome == .unsettled)
+        let other = try Self.response(
+            .good, of: authority.leaf(serial: [10]), issuedBy: authority.certificate,
+            signedBy: authority.issuer)
+        #expect(check([other]).outcome == .unsettled)
+    }
+
+    @Test("count only from their time until their end")
+    func freshness() throws {
+        let now = TestAuthority.now
+        #expect(check([try response(.good, nextUpdate: now - 1)]).outcome == .unsettled)
+        #expect(check([try response(.good, thisUpdate: now + 1)]).outcome == .unsettled)
+        #expect(check([try response(.good, thisUpdate: now, nextUpdate: now)]).outcome == .passed)
+    }
+
+    @Test("count when the issuer signed them, or a responder that the issuer certified for it")
+    func responders() throws {
+        let key = try PrivateKey.generate(.p256)
+        func responder(
+            under issuer: TestAuthority, _ usages: [String]
+        ) throws -> CertificateIssuer {
+            let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+                $0.extendedKeyUsage = usages
+            }
+            return CertificateIssuer(certificate: try issuer.issuer.issue(template, to: key), privateKey: key)
+        }
+        let usage = "1.3.6.1.5.5.7.3.9"
+        let delegated = try responder(under: authority, [usage])
+        #expect(check([try response(.good, by: delegated)]).outcome == .passed)
+        for stranger in [
+            try responder(under: authority, ["1.3.6.1.5.5.7.3.4"]), try responder(under: authority, []),
+            try responder(under: root, [usage]), try TestAuthority.root("Authority").issuer,
+        ] {
+            let result = check([try response(.good, by: stranger)])
+            #expect(result.outcome == .unsettled)
+            #expect(result.explanation.contains("did not sign"))
+        }
+    }
+
+    @Test("cannot take back what a list revokes, and stand in for a list that is missing or out of date")
+    func besideLists() throws {
+        let good = try response(.good)
+        #expect(
+            check([good], lists: [try authority.list([TestAuthority.entry([9])])]).outcome == .failed)
+        #expect(check([good], lists: [try root.list()]).outcome == .passed)
+        #expect(
+            check([good], lists: [try authority.list(nextUpdate: TestAuthority.now - 1)]).outcome == .passed)
+        let revoked = try response(.revoked(TestAuthority.start, reason: nil))
+        #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
+    }
+
+    @Test("give nothing where the responder refuses, and are no responses where they are damaged")
+    func refusals() throws {
+        let refusal = try StatusResponse(der: OCSPFailure.tryLater.response())
+        #expect(refusal.refusal != nil)
+        #expect(check([refusal]).outcome == .unsettled)
+        #expect(throws: CertificateError.self) { try StatusResponse(der: [0x30, 0x00]) }
+        let der = try response(.good).der
+        for index in stride(from: 0, to: der.count, by: 3) {
+            var mutant = der
+            mutant[index] ^= 0x41
+            guard let parsed = try? StatusResponse(der: mutant) else { continue }
+            // Certificates beside the signature are part of neither.
+            if check([parsed]).outcome == .passed { #expect(index > 150, "octet \(index)") }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Validation as RFC 5280 has it")
+struct ValidationTests {
+    private static let policy = "2.16.840.1.101.3.2.1.48."
+
+    // MARK: - Anchors
+
+    @Test("trusts what is self-signed, and takes a rollover certificate for a link of the path")
+    func rollover() throws {
+        let old = try TestAuthority.root("Root")
+        // Subject and issuer are the same name, and the old key signed the new one.
+        let new = try old.authority("Root", serial: [3])
+        let leaf = try new.leaf()
+        let result = Trial(trusted: [old.certificate, new.certificate]).validate(leaf)
+        #expect(result.isValid)
+        #expect(result.path.map(\.certificate) == [leaf, new.certificate, old.certificate])
+        #expect(result.path.map(\.role) == [.leaf, .authority, .anchor])
+    }
+
+    @Test("does not trust a self-issued certificate that another key signed, unless it is named as an anchor")
+    func selfIssued() throws {
+        let new = try TestAuthority.root("Root").authority("Root", serial: [3])
+        let leaf = try new.leaf()
+        var trial = Trial(trusted: [new.certificate])
+        #expect(trial.failures(leaf) == [.chain])
+        trial.allowsPartialChain = true
+        #expect(trial.failures(leaf) == [])
+    }
+
+    @Test("trusts no certificate whose signature by its own key is broken")
+    func brokenRoot() throws {
+        let root = try TestAuthority.root("Root")
+        var der = root.certificate.der
+        der[der.count - 1] ^= 1
+        let leaf = try root.leaf()
+        #expect(Trial(trusted: [try Certificate(der: der)]).failures(leaf) == [.chain])
+    }
+
+    // MARK: - Policies
+
+    @Test("fails policies that a certificate of the path demands, though nobody asks for one")
+    func demandedPolicy() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.policies = [Self.policy + "1"]
+            $0.extensions = [EncodedExtension.explicitPolicy]
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        #expect(trial.failures(try authority.leaf()) == [.policies])
+        let leaf = try authority.leaf { $0.policies = [Self.policy + "1"] }
+        let result = trial.validate(leaf)
+        #expect(result.isValid)
+        #expect(result.path[0].policies == [Self.policy + "1"])
+        #expect(result.path[1].constraints.requireExplicitPolicy == 0)
+    }
+
+    @Test("asks for an explicit policy, inhibits mapping and anyPolicy where told to")
+    func policyInputs() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.policies = [Self.policy + "1"]
+            $0.extensions = [EncodedExtension.mapping(1, 2)]
+        }
+        let any = try root.authority("Any", serial: [4]) { $0.policies = ["2.5.29.32.0"] }
+        var trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate, any.certificate])
+        let plain = try authority.leaf()
+        let mapped = try authority.leaf(serial: [10]) { $0.policies = [Self.policy + "2"] }
+        let wild = try any.leaf(serial: [11]) { $0.policies = [Self.policy + "1"] }
+        #expect(trial.failures(plain) == [])
+        trial.configure = { $0.requiresExplicitPolicy = true }
+        #expect(trial.failures(plain) == [.policies])
+        #expect(trial.failures(mapped) == [])
+        #expect(trial.failures(wild) == [])
+        #expect(trial.validate(mapped).path[0].policies == [Self.policy + "2"])
+        trial.configure = { $0.acceptedPolicies = [Self.policy + "1"] }
+        #expect(trial.failures(mapped) == [])
+        trial.configure = {
+            $0.requiresExplicitPolicy = true
+            $0.inhibitsPolicyMapping = true
+        }
+        #expect(trial.failures(mapped) == [.policies])
+        #expect(trial.failures(wild) == [])
+        trial.configure = {
+            $0.requiresExplicitPolicy = true
+            $0.inhibitsAnyPolicy = true
+        }
+        #expect(trial.failures(wild) == [.policies])
+    }
+
+    // MARK: - Revocation lists
+
+    @Test("finds a certificate on an indirect list, which another authority signs")
+    func indirectList() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority")
+        let signer = try root.authority("List Signer", serial: [3])
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let other = try authority.leaf(serial: [10]) {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let entry = TestAuthority.entry([9], issuer: authority.certificate.subject)
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate, signer.certificate],
+            lists: [try root.list(), try signer.list([entry], [EncodedExtension.indirect])])
+        #expect(trial.failures(leaf) == [.revocation])
+        #expect(trial.failures(other) == [])
+        let source = try #require(trial.validate(other).path[0].revocation.first)
+        guard case .list(let issuer, _, _, false) = source else {
+            Issue.record("\(source)")
+            return
+        }
+        #expect(issuer == signer.certificate.subject)
+    }
+
+    @Test("takes lists by reason together, and is content only when they cover every reason")
+    func reasons() throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.leaf()
+        let compromises = try root.list([], [EncodedExtension.compromises])
+        var trial = Trial(trusted: [root.certificate], lists: [compromises])
+        #expect(trial.failures(leaf) == [.revocation])
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .unsettled)
+        trial.lists.append(try root.list([], number: [2], [EncodedExtension.otherReasons]))
+        #expect(trial.failures(leaf) == [])
+        trial.lists = [
+            compromises, try root.list([TestAuthority.entry([9])], [EncodedExtension.otherReasons]),
+        ]
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
+    }
+
+    @Test("takes a list that the authority signed with a key of its own for lists")
+    func listKey() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority")
+        let signer = try root.authority("Authority", serial: [3]) {
+            $0.basicConstraints = nil
+            $0.keyUsage = .cRLSign
+        }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate, signer.certificate],
+            lists: [try root.list(), try signer.list([TestAuthority.entry([9])])])
+        #expect(trial.failures(try authority.leaf()) == [.revocation])
+        #expect(trial.failures(try authority.leaf(serial: [10])) == [])
+        trial.untrusted = [authority.certificate]
+        #expect(trial.failures(try authority.leaf(serial: [10])) == [.revocation])
+    }
+
+    @Test("adds a delta to its list, and is not content with a delta alone")
+    func deltas() throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.leaf()
+        let base = try root.list([], [EncodedExtension.freshest])
+        let delta = try root.list([TestAuthority.entry([9])], number: [2], [EncodedExtension.delta])
+        var trial = Trial(trusted: [root.certificate], lists: [base])
+        #expect(trial.failures(leaf) == [])
+        trial.lists = [base, delta]
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
+        trial.lists = [delta]
+        let alone = trial.validate(leaf).verification.check(.revocation)
+        #expect(alone.outcome == .unsettled)
+        #expect(alone.explanation.contains("delta"))
+    }
+
+    @Test("leaves revocation unsettled where no list covers the leaf, and says which one would")
+    func unsettled() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority")
+        let leaf = try authority.leaf { $0.revocationListURLs = ["http://lists.example/a.crl"] }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate], lists: [try root.list()])
+        let check = trial.validate(leaf).verification.check(.revocation)
+        #expect(check.outcome == .unsettled)
+        #expect(check.explanation.contains("CN=Authority"))
+        #expect(check.explanation.contains("http://lists.example/a.crl"))
+        #expect(!trial.validate(leaf).isValid)
+        trial.lists = []
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .notChecked)
+        #expect(trial.validate(leaf).isValid)
+    }
+
+    @Test("finds a revoked authority, and an out-of-date list")
+    func authorities() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority")
+        let leaf = try authority.leaf()
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate],
+            lists: [try root.list([TestAuthority.entry([2])]), try authority.list()])
+        #expect(trial.failures(leaf) == [.revocation])
+        trial.lists = [try root.list(), try authority.list(nextUpdate: TestAuthority.now - 1)]
+        #expect(trial.failures(leaf) == [.revocation])
+    }
+
+    // MARK: - Strictness and strength
+
+    @Test("does not hold against a certificate what only strictness forbids")
+    func strictness() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            // RFC 5280 4.2.1.9 has basic constraints critical; PKITS 4.6.4 is valid without.
+            $0.basicConstraints = nil
+            $0.extensions = [CertificateExtension(oid: "2.5.29.19", value: [0x30, 0x03, 0x01, 0x01, 0xFF])]
+        }
+        var trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        #expect(trial.failures(try authority.leaf()) == [])
+        trial.configure = { $0.isStrict = true }
+        #expect(trial.failures(try authority.leaf()) == [.chain])
+    }
+
+    @Test("asks for the strength it is told to")
+    func strength() throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.issuer.issue(
+            TestAuthority.template("User", serial: [9], isAuthority: false), to: TestAuthority.leafKey,
+            digest: .sha1)
+        var trial = Trial(trusted: [root.certificate])
+        trial.configure = { $0.securityLevel = 0 }
+        #expect(trial.failures(leaf) == [])
+        trial.configure = { $0.securityLevel = 2 }
+        #expect(trial.failures(leaf) == [.strength])
+    }
+
+    @Test("takes what has expired where told to, in every place of the path")
+    func expired() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.notAfter = TestAuthority.now - 1 }
+        let leaf = try authority.leaf { $0.notAfter = TestAuthority.now - 1 }
+        var trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        #expect(trial.failures(leaf) == [.chain, .validity])
+        trial.configure = { $0.allowsExpired = true }
+        #expect(trial.failures(leaf) == [])
+        #expect(trial.failures(try authority.leaf { $0.notBefore = TestAuthority.now + 1 }) == [.validity])
+    }
+}
