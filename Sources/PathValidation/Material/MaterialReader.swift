@@ -24,8 +24,9 @@ package struct MaterialReader {
     ///
     /// - Throws: `missing`, `unreadable`, `malformed`, `limit`.
     package mutating func read(_ path: String) throws(MaterialError) {
-        guard try Self.isFolder(path) else {
-            try readFile(path)
+        let status = try Status(path)
+        guard status.isFolder else {
+            try readFile(path, status)
             return
         }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
@@ -36,9 +37,9 @@ package struct MaterialReader {
         }
         for name in names.sorted() where !name.hasPrefix(".") {
             let file = path + "/" + name
-            guard try !Self.isFolder(file) else { continue }
             do throws(MaterialError) {
-                try readFile(file)
+                let status = try Status(file)
+                if !status.isFolder { try readFile(file, status) }
             } catch {
                 guard error.code == .malformed else { throw error }
                 material.skipped.append(.init(path: file, reason: error.reason))
@@ -53,11 +54,15 @@ package struct MaterialReader {
         try take(bytes, named: name, file: nil)
     }
 
-    private mutating func readFile(_ path: String) throws(MaterialError) {
-        try take(try Self.bytes(path, limits.fileOctets), named: path, file: path)
+    private mutating func readFile(_ path: String, _ status: Status) throws(MaterialError) {
+        try take(
+            try Self.bytes(path, status, limits.fileOctets), named: path, file: (path: path, status: status))
     }
 
-    private mutating func take(_ bytes: [UInt8], named name: String, file: String?) throws(MaterialError) {
+    /// A file that bytes came from.
+    private typealias File = (path: String, status: Status)
+
+    private mutating func take(_ bytes: [UInt8], named name: String, file: File?) throws(MaterialError) {
         do throws(CertificateError) {
             if Self.isPEM(bytes) {
                 try takePEM(bytes)
@@ -110,7 +115,7 @@ package struct MaterialReader {
         }
     }
 
-    private mutating func takeDER(_ bytes: [UInt8], _ file: String?) throws(CertificateError) {
+    private mutating func takeDER(_ bytes: [UInt8], _ file: File?) throws(CertificateError) {
         if let certificate = try? Certificate(der: bytes) {
             add(certificate)
         } else if let list = try? list(bytes, file) {
@@ -125,14 +130,13 @@ package struct MaterialReader {
         }
     }
 
-    private func list(_ bytes: [UInt8], _ file: String?) throws(CertificateError) -> EncodedRevocationList {
+    private func list(_ bytes: [UInt8], _ file: File?) throws(CertificateError) -> EncodedRevocationList {
         guard let file, bytes.count > Self.smallList else { return try EncodedRevocationList(der: bytes) }
         let most = limits.fileOctets
-        let digest = Digest.sha256(bytes)
         return try EncodedRevocationList(head: bytes) { () throws(CertificateError) in
-            guard let again = try? Self.bytes(file, most), Digest.sha256(again) == digest else {
-                throw CertificateError(.malformed, "\(file) has changed while it was used")
-            }
+            guard let status = try? Status(file.path), status == file.status,
+                let again = try? Self.bytes(file.path, status, most)
+            else { throw CertificateError(.malformed, "\(file.path) has changed while it was used") }
             return again
         }
     }
@@ -160,24 +164,38 @@ package struct MaterialReader {
 
     // MARK: - Files
 
-    private static func isFolder(_ path: String) throws(MaterialError) -> Bool {
-        var isFolder: ObjCBool = false
-        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw MaterialError(code: .missing, reason: "\(path): there is no such file")
+    /// What the file system says of a file; a list that is read again must find it unchanged.
+    private struct Status: Equatable {
+        let isFolder: Bool
+        let isRegular: Bool
+        let size: Int
+        let changed: [Int]
+
+        init(_ path: String) throws(MaterialError) {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else {
+                let isMissing = errno == ENOENT || errno == ENOTDIR
+                throw MaterialError(
+                    code: isMissing ? .missing : .unreadable,
+                    reason: "\(path): " + (isMissing ? "there is no such file" : "it cannot be read"))
+            }
+            isFolder = status.st_mode & S_IFMT == S_IFDIR
+            isRegular = status.st_mode & S_IFMT == S_IFREG
+            size = Int(status.st_size)
+            changed = [Int(status.st_ino), Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
         }
-        return isFolder.boolValue
     }
 
     /// The bytes of a regular file; another kind, such as a pipe, might never end.
-    private static func bytes(_ path: String, _ most: Int) throws(MaterialError) -> [UInt8] {
-        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
-        guard let values = try? FileManager.default.attributesOfItem(atPath: url.path),
-            values[.type] as? FileAttributeType == .typeRegular
-        else { throw MaterialError(code: .unreadable, reason: "\(path): it is no readable file") }
-        guard (values[.size] as? Int).map({ $0 <= most }) ?? true else {
+    private static func bytes(_ path: String, _ status: Status, _ most: Int) throws(MaterialError) -> [UInt8]
+    {
+        guard status.isRegular else {
+            throw MaterialError(code: .unreadable, reason: "\(path): it is no file")
+        }
+        guard status.size <= most else {
             throw MaterialError(code: .limit, reason: "\(path): larger than \(most >> 20) MiB")
         }
-        guard let data = try? Data(contentsOf: url) else {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
             throw MaterialError(code: .unreadable, reason: "\(path): it cannot be read")
         }
         return Array(data)
