@@ -94,7 +94,7 @@ package final class PathValidator {
 
     /// Whether every problem is the leaf's own, so that another path would have it too.
     private func isFinal(_ result: Verification, _ finder: PathFinder) -> Bool {
-        let counting = result.problems.filter { !$0.isMissingList || $0.depth == 0 }
+        let counting = result.problems.filter { (!$0.isMissingList || $0.depth == 0) && !isAllowed($0) }
         return counting.allSatisfy { problem in
             guard problem.depth == 0 else { return false }
             return problem.isCertificatesOwn
@@ -102,10 +102,16 @@ package final class PathValidator {
         }
     }
 
+    private func isAllowed(_ problem: Verification.Problem) -> Bool {
+        verifier.allowsExpired && problem.isExpired
+    }
+
     private func condemn(_ result: Verification, _ finder: PathFinder) {
         for problem in result.problems where problem.depth > 0 && result.chain.indices.contains(problem.depth)
         {
-            if problem.isCertificatesOwn || problem.isRevoked { finder.condemn(result.chain[problem.depth]) }
+            if !isAllowed(problem), problem.isCertificatesOwn || problem.isRevoked {
+                finder.condemn(result.chain[problem.depth])
+            }
         }
     }
 }

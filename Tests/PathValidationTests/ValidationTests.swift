@@ -236,5 +236,13 @@ struct ValidationTests {
         trial.configure = { $0.allowsExpired = true }
         #expect(trial.failures(leaf) == [])
         #expect(trial.failures(try authority.leaf { $0.notBefore = TestAuthority.now + 1 }) == [.validity])
+        // What is expired is not held against a path either, where another path fails.
+        let twin = try root.authority("Authority", key: authority.key, serial: [3]) {
+            $0.notAfter = TestAuthority.now - 1
+            $0.permittedNames = [.dNSName("other.example")]
+        }
+        trial.untrusted.insert(twin.certificate, at: 0)
+        #expect(
+            trial.failures(try authority.leaf { $0.subjectAlternativeNames = [.dNSName("a.example")] }) == [])
     }
 }

@@ -1,4 +1,3 @@
-internal import COpenSSL
 package import Foundation
 
 /// What a certificate is verified against, and the verifying itself, through OpenSSL's verifier.
@@ -126,7 +125,7 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func isAllowed(_ problem: Verification.Problem) -> Bool {
-        allowsExpired && problem.code == Int(X509_V_ERR_CERT_HAS_EXPIRED)
+        allowsExpired && problem.isExpired
     }
 
     private func validityCheck(_ leaf: Certificate, _ date: Date) -> Verification.Check {

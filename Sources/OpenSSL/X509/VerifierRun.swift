@@ -198,6 +198,9 @@ extension Verification.Problem {
     /// Whether the error says that a certificate is revoked.
     package var isRevoked: Bool { code == Int(X509_V_ERR_CERT_REVOKED) }
 
+    /// Whether the error says that a certificate is past its end.
+    package var isExpired: Bool { code == Int(X509_V_ERR_CERT_HAS_EXPIRED) }
+
     /// Whether the error says that no list covers a certificate.
     package var isMissingList: Bool { code == Int(X509_V_ERR_UNABLE_TO_GET_CRL) }
 
