@@ -52,7 +52,7 @@ let package = Package(
         // What is read from certificates and files.
         .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL"]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
-        .target(name: "PathValidation", dependencies: ["Diagnostics", "KeySharing", "OpenSSL"]),
+        .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
         // The simulated device.
         .target(
@@ -193,7 +193,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "PathValidationTests",
-            dependencies: ["COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
+            dependencies: [
+                "KeySharing", "OpenSSL", "PathValidation", "TestSupport",
+            ]),
         .testTarget(
             name: "ZipBundlesTests",
             dependencies: [

@@ -71,7 +71,8 @@ enum PKCS12Target {
         let (key, vector) = try scheme.keyMaterial(password: password, limits: limits)
         return EncryptedLayer(
             algorithm: algorithm,
-            ciphertext: try CipherOperation(scheme.cipher, key: key, vector: vector).encrypt(SecretBytes(bytes)))
+            ciphertext: try CipherOperation(scheme.cipher, key: key, vector: vector).encrypt(
+                SecretBytes(bytes)))
     }
 
     private static func file(ofBag bag: [UInt8]) throws -> [UInt8] {

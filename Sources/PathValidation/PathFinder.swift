@@ -1,3 +1,4 @@
+internal import KeySharing
 internal import Foundation
 internal import OpenSSL
 

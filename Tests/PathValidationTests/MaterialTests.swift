@@ -64,7 +64,7 @@ struct MaterialTests {
     func errors() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/file"
-        #expect(throws: MaterialError(code: .missing, reason: "")) { try Self.read(path) }
+        #expect(throws: CertificateError(.unreadable, "")) { try Self.read(path) }
         let root = try TestAuthority.root("Root")
         let list = try root.issuer.revocationList(
             [], thisUpdate: TestAuthority.start, nextUpdate: nil, number: [1])
@@ -74,9 +74,9 @@ struct MaterialTests {
             Array("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n".utf8),
         ] {
             try Data(bytes).write(to: URL(fileURLWithPath: path))
-            #expect(throws: MaterialError(code: .malformed, reason: "")) { try Self.read(path) }
+            #expect(throws: CertificateError(.malformed, "")) { try Self.read(path) }
         }
-        #expect(throws: MaterialError(code: .unreadable, reason: "")) { try Self.read("/dev/null") }
+        #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
     }
 
     @Test("stops at its limits and names them")
@@ -92,7 +92,7 @@ struct MaterialTests {
         ] {
             var limits = MaterialLimits()
             change(&limits)
-            #expect(throws: MaterialError(code: .limit, reason: "")) { try Self.read(folder.path, limits) }
+            #expect(throws: CertificateError(.overLimit, "")) { try Self.read(folder.path, limits) }
         }
         #expect(try Self.read(folder.path).certificates.count == 4)
     }

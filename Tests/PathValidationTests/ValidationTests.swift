@@ -1,3 +1,4 @@
+import KeySharing
 import Foundation
 import OpenSSL
 import PathValidation

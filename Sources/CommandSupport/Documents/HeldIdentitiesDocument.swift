@@ -19,6 +19,7 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
         /// When the certificate ceases to be valid.
         package let notAfter: Date
 
+        /// Describes an identity by its certificate and what lists know of it.
         package init(_ certificate: Certificate, _ summary: IdentitySummary) {
             label = summary.label
             type = summary.type(.keySharing2025).rawValue

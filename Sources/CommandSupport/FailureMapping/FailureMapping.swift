@@ -161,14 +161,17 @@ extension OpenSSLError: ReportableFailure {
 
 extension CertificateError: ReportableFailure {
     package static let codes: [Code] = [
-        .malformed, .trailingBytes, .missing, .unsupportedKey(oid: ""), .malformedKey, .costlyKey(oid: ""),
+        .malformed, .trailingBytes, .missing, .unreadable, .overLimit, .unsupportedKey(oid: ""),
+        .malformedKey,
+        .costlyKey(oid: ""),
         .unencodable, .unsignable,
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .unsupportedKey: FailureMeaning(.unsupportedAlgorithm)
-        case .costlyKey: FailureMeaning(.refused, "limit")
+        case .costlyKey, .overLimit: FailureMeaning(.refused, "limit")
+        case .unreadable: FailureMeaning(.inputOutput)
         case .unencodable, .unsignable: FailureMeaning(.unexpected)
         case .malformed, .trailingBytes, .missing, .malformedKey: FailureMeaning(.malformed)
         }

@@ -36,6 +36,7 @@ extension Verification.Outcome {
         case .passed: "pass"
         case .failed: "fail"
         case .notChecked: "not checked"
+        case .unsettled: "not settled"
         }
     }
 }

@@ -123,8 +123,8 @@ package struct StatusResponse: Sendable, Hashable {
         var made: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var due: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         let status = unsafe OCSP_single_get0_status(single, &reason, &revoked, &made, &due)
-        guard let thisUpdate = unsafe ASN1Value.date(made) else { return .unusable("its time is none") }
-        let nextUpdate = unsafe ASN1Value.date(due)
+        guard let thisUpdate = unsafe OpenSSLASN1.date(made) else { return .unusable("its time is none") }
+        let nextUpdate = unsafe OpenSSLASN1.date(due)
         if unsafe due != nil, nextUpdate == nil { return .unusable("its end is no time") }
         if thisUpdate > date { return .unusable("it is of \(thisUpdate.ISO8601Format()), which is to come") }
         let end = nextUpdate ?? thisUpdate + openEndedLife
@@ -133,7 +133,7 @@ package struct StatusResponse: Sendable, Hashable {
         case V_OCSP_CERTSTATUS_GOOD:
             return .status(.good, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         case V_OCSP_CERTSTATUS_REVOKED:
-            let since = unsafe ASN1Value.date(revoked) ?? thisUpdate
+            let since = unsafe OpenSSLASN1.date(revoked) ?? thisUpdate
             let known = reason == OCSP_REVOKED_STATUS_NOSTATUS ? nil : Int(reason)
             return .status(.revoked(since, reason: known), thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         default:
@@ -142,7 +142,7 @@ package struct StatusResponse: Sendable, Hashable {
     }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
-        unsafe try ASN1Value.decode(der, as: "a status response") {
+        unsafe try OpenSSLASN1.decode(der, as: "a status response") {
             unsafe d2i_OCSP_RESPONSE(nil, $0, $1)
         } free: {
             unsafe OCSP_RESPONSE_free($0)

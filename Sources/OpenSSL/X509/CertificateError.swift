@@ -18,6 +18,10 @@ package struct CertificateError: Failure {
         case trailingBytes
         /// The text holds no PEM block of the kind that was looked for.
         case missing
+        /// A file or folder of certificates and lists is not there, or the file system does not let it be read.
+        case unreadable
+        /// There is more to read than a limit allows; the reason names the limit.
+        case overLimit
         /// OpenSSL does not know the kind of the key, or its curve; `oid` is the identifier of one or the other.
         case unsupportedKey(oid: String)
         /// The key is of a kind that OpenSSL knows, and its contents are wrong.

@@ -1,3 +1,5 @@
+internal import Diagnostics
+package import KeySharing
 package import Foundation
 
 /// What a certificate is verified against, and the verifying itself, through OpenSSL's verifier.
@@ -120,7 +122,7 @@ package struct CertificateVerifier: Sendable {
         let failures = run.problems.filter {
             $0.kind == .chain || ($0.kind == .validity && $0.depth != 0 && !isAllowed($0))
         }
-        if failures.isEmpty { return .init(.chain, .passed, path.escapingControls) }
+        if failures.isEmpty { return .init(.chain, .passed, path.visible) }
         return .init(.chain, .failed, failures.map(\.description).joined(separator: "; "))
     }
 

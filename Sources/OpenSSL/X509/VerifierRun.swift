@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import COpenSSL
 internal import Foundation
 
@@ -87,7 +88,7 @@ struct VerifierRun {
                 )
             }
         }
-        chain = unsafe ASN1Value.elements(X509_STORE_CTX_get0_chain(context)).compactMap {
+        chain = unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).compactMap {
             unsafe objects.certificate(OpaquePointer($0))
         }
         OpenSSLError.discardQueue()
@@ -133,7 +134,7 @@ struct VerifierRun {
         if verifier.inhibitsAnyPolicy { flags |= Int(X509_V_FLAG_INHIBIT_ANY) }
         // Without any policy OpenSSL takes none to be acceptable, rather than each.
         for policy in verifier.acceptedPolicies.isEmpty ? [anyPolicy] : verifier.acceptedPolicies {
-            guard let object = try? unsafe ASN1Value.object(policy) else { continue }
+            guard let object = try? unsafe OpenSSLASN1.object(policy) else { continue }
             unsafe X509_VERIFY_PARAM_add0_policy(parameters, object)
         }
         if let level = verifier.securityLevel {
@@ -155,13 +156,13 @@ struct VerifierRun {
         for level in 0..<levels where chain.indices.contains(levels - 1 - level) {
             let nodes = unsafe X509_policy_tree_get0_level(tree, CInt(level))
             let names = unsafe (0..<max(0, X509_policy_level_node_count(nodes))).map {
-                unsafe ASN1Value.dotted(
+                unsafe OpenSSLASN1.dotted(
                     X509_policy_node_get0_policy(X509_policy_level_get0_node(nodes, $0)))
             }
             policies[levels - 1 - level] = Set(names).sorted()
         }
-        let accepted = unsafe ASN1Value.elements(X509_policy_tree_get0_user_policies(tree)).map {
-            unsafe ASN1Value.dotted(X509_policy_node_get0_policy(OpaquePointer($0)))
+        let accepted = unsafe OpenSSLASN1.elements(X509_policy_tree_get0_user_policies(tree)).map {
+            unsafe OpenSSLASN1.dotted(X509_policy_node_get0_policy(OpaquePointer($0)))
         }
         acceptedPolicies = Set(accepted).sorted()
     }

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import OpenSSL
+package import OpenSSL
 
 /// Reads certificates, revocation lists and OCSP responses from files and folders: PEM, DER, `.p7c` and `.p7b`.
 ///
@@ -22,22 +22,22 @@ package struct MaterialReader {
     ///
     /// A file that holds nothing of the kind is an error where it was named, and passed over in a folder.
     ///
-    /// - Throws: `missing`, `unreadable`, `malformed`, `limit`.
-    package mutating func read(_ path: String) throws(MaterialError) {
+    /// - Throws: `unreadable`, `malformed`, `overLimit`.
+    package mutating func read(_ path: String) throws(CertificateError) {
         let status = try Status(path)
         guard status.isFolder else {
             try readFile(path, status)
             return
         }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-            throw MaterialError(code: .unreadable, reason: "\(path): the folder cannot be read")
+            throw CertificateError(.unreadable, "\(path): the folder cannot be read")
         }
         guard names.count <= limits.files else {
-            throw MaterialError(code: .limit, reason: "\(path): more than \(limits.files) files")
+            throw CertificateError(.overLimit, "\(path): more than \(limits.files) files")
         }
         for name in names.sorted() where !name.hasPrefix(".") {
             let file = path + "/" + name
-            do throws(MaterialError) {
+            do throws(CertificateError) {
                 let status = try Status(file)
                 if !status.isFolder { try readFile(file, status) }
             } catch {
@@ -49,12 +49,12 @@ package struct MaterialReader {
 
     /// Takes the bytes of one file, as from standard input; `name` is for messages.
     ///
-    /// - Throws: `malformed`, `limit`.
-    package mutating func take(_ bytes: [UInt8], named name: String) throws(MaterialError) {
+    /// - Throws: `malformed`, `overLimit`.
+    package mutating func take(_ bytes: [UInt8], named name: String) throws(CertificateError) {
         try take(bytes, named: name, file: nil)
     }
 
-    private mutating func readFile(_ path: String, _ status: Status) throws(MaterialError) {
+    private mutating func readFile(_ path: String, _ status: Status) throws(CertificateError) {
         try take(
             try Self.bytes(path, status, limits.fileOctets), named: path, file: (path: path, status: status))
     }
@@ -62,7 +62,7 @@ package struct MaterialReader {
     /// A file that bytes came from.
     private typealias File = (path: String, status: Status)
 
-    private mutating func take(_ bytes: [UInt8], named name: String, file: File?) throws(MaterialError) {
+    private mutating func take(_ bytes: [UInt8], named name: String, file: File?) throws(CertificateError) {
         do throws(CertificateError) {
             if Self.isPEM(bytes) {
                 try takePEM(bytes)
@@ -70,15 +70,14 @@ package struct MaterialReader {
                 try takeDER(bytes, file)
             }
         } catch {
-            throw MaterialError(code: .malformed, reason: "\(name): \(error.reason)")
+            throw CertificateError(.malformed, "\(name): \(error.reason)")
         }
         let most = limits.certificates
         guard material.certificates.count <= most else {
-            throw MaterialError(code: .limit, reason: "\(name): more than \(most) certificates in all")
+            throw CertificateError(.overLimit, "\(name): more than \(most) certificates in all")
         }
         guard keptOctets <= limits.keptOctets else {
-            throw MaterialError(
-                code: .limit, reason: "\(name): more than \(limits.keptOctets >> 20) MiB in all")
+            throw CertificateError(.overLimit, "\(name): more than \(limits.keptOctets >> 20) MiB in all")
         }
     }
 
@@ -171,13 +170,12 @@ package struct MaterialReader {
         let size: Int
         let changed: [Int]
 
-        init(_ path: String) throws(MaterialError) {
+        init(_ path: String) throws(CertificateError) {
             var status = stat()
             guard unsafe stat(path, &status) == 0 else {
                 let isMissing = errno == ENOENT || errno == ENOTDIR
-                throw MaterialError(
-                    code: isMissing ? .missing : .unreadable,
-                    reason: "\(path): " + (isMissing ? "there is no such file" : "it cannot be read"))
+                throw CertificateError(
+                    .unreadable, "\(path): " + (isMissing ? "there is no such file" : "it cannot be read"))
             }
             isFolder = status.st_mode & S_IFMT == S_IFDIR
             isRegular = status.st_mode & S_IFMT == S_IFREG
@@ -187,16 +185,17 @@ package struct MaterialReader {
     }
 
     /// The bytes of a regular file; another kind, such as a pipe, might never end.
-    private static func bytes(_ path: String, _ status: Status, _ most: Int) throws(MaterialError) -> [UInt8]
+    private static func bytes(_ path: String, _ status: Status, _ most: Int) throws(CertificateError)
+        -> [UInt8]
     {
         guard status.isRegular else {
-            throw MaterialError(code: .unreadable, reason: "\(path): it is no file")
+            throw CertificateError(.unreadable, "\(path): it is no file")
         }
         guard status.size <= most else {
-            throw MaterialError(code: .limit, reason: "\(path): larger than \(most >> 20) MiB")
+            throw CertificateError(.overLimit, "\(path): larger than \(most >> 20) MiB")
         }
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
-            throw MaterialError(code: .unreadable, reason: "\(path): it cannot be read")
+            throw CertificateError(.unreadable, "\(path): it cannot be read")
         }
         return Array(data)
     }

@@ -23,39 +23,6 @@ package struct ValidationMaterial: Sendable {
     package init() {}
 }
 
-/// Why a file or folder could not be read as certificates, revocation lists or OCSP responses. Equal by code.
-package struct MaterialError: Error, Sendable, CustomStringConvertible {
-    /// The kinds of failure.
-    package enum Code: String, Sendable, Hashable {
-        /// There is no such file.
-        case missing
-        /// The file system does not let it be read, or it is neither a file nor a folder.
-        case unreadable
-        /// The file holds something else, or it is damaged.
-        case malformed
-        /// There is more than a limit allows; the reason names it.
-        case limit
-    }
-
-    /// The kind of failure.
-    package let code: Code
-    /// What happened, with the path, for a person.
-    package let reason: String
-
-    /// Describes a failure.
-    package init(code: Code, reason: String) {
-        self.code = code
-        self.reason = reason
-    }
-
-    /// The reason.
-    package var description: String { reason }
-}
-
-extension MaterialError: Equatable {
-    package static func == (left: MaterialError, right: MaterialError) -> Bool { left.code == right.code }
-}
-
 /// How much is read.
 package struct MaterialLimits: Sendable, Hashable {
     /// The most files of one folder.

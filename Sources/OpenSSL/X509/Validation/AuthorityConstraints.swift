@@ -75,11 +75,11 @@ package struct AuthorityConstraints: Sendable, Hashable {
                     unsafe POLICY_MAPPING_free($0?.assumingMemoryBound(to: POLICY_MAPPING.self))
                 }
             }
-            policyMappings = unsafe ASN1Value.elements(mappings).map {
+            policyMappings = unsafe OpenSSLASN1.elements(mappings).map {
                 let mapping = unsafe $0.assumingMemoryBound(to: POLICY_MAPPING.self).pointee
                 return unsafe PolicyMapping(
-                    issuerPolicy: ASN1Value.dotted(mapping.issuerDomainPolicy),
-                    subjectPolicy: ASN1Value.dotted(mapping.subjectDomainPolicy))
+                    issuerPolicy: OpenSSLASN1.dotted(mapping.issuerDomainPolicy),
+                    subjectPolicy: OpenSSLASN1.dotted(mapping.subjectDomainPolicy))
             }
         }
         if let decoded = unsafe X509_get_ext_d2i(certificate, NID_policy_constraints, nil, nil) {
@@ -103,7 +103,7 @@ package struct AuthorityConstraints: Sendable, Hashable {
     }
 
     private static func names(_ subtrees: OpaquePointer?) -> [GeneralName] {
-        unsafe ASN1Value.elements(subtrees).compactMap {
+        unsafe OpenSSLASN1.elements(subtrees).compactMap {
             guard let base = unsafe $0.assumingMemoryBound(to: GENERAL_SUBTREE.self).pointee.base else {
                 return nil
             }

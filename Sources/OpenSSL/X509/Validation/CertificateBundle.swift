@@ -14,10 +14,10 @@ package struct CertificateBundle: Sendable {
     /// - Throws: `malformed`, also where the structure is another one than SignedData or holds too much;
     ///   `trailingBytes`.
     package init(der: [UInt8], mostItems: Int) throws(CertificateError) {
-        let bundle = unsafe try ASN1Value.decode(der, as: "a PKCS #7 bundle") {
+        let bundle = unsafe try OpenSSLASN1.decode(der, as: "a PKCS #7 bundle") {
             cursor, count -> UnsafeMutablePointer<PKCS7>? in
             // The context loads no keys, of which there may be thousands.
-            var bundle = unsafe PKCS7_new_ex(DecodingContext.context.pointer, nil)
+            var bundle = unsafe PKCS7_new_ex(LibraryContext.withoutProviders.pointer, nil)
             return unsafe d2i_PKCS7(&bundle, cursor, count)
         } free: {
             unsafe PKCS7_free($0)
@@ -26,17 +26,17 @@ package struct CertificateBundle: Sendable {
         guard unsafe OBJ_obj2nid(bundle.pointee.type) == NID_pkcs7_signed,
             let signed = unsafe bundle.pointee.d.sign
         else { throw CertificateError(.malformed, "the PKCS #7 structure holds no certificates") }
-        let certificates = unsafe ASN1Value.elements(signed.pointee.cert)
-        let lists = unsafe ASN1Value.elements(signed.pointee.crl)
+        let certificates = unsafe OpenSSLASN1.elements(signed.pointee.cert)
+        let lists = unsafe OpenSSLASN1.elements(signed.pointee.crl)
         guard unsafe certificates.count + lists.count <= mostItems else {
             throw CertificateError(.malformed, "the PKCS #7 structure holds more than \(mostItems) items")
         }
         self.certificates = try unsafe certificates.map { (item) throws(CertificateError) in
-            try Certificate(der: unsafe ASN1Value.der(OpaquePointer(item)) { unsafe i2d_X509($0, $1) })
+            try Certificate(der: unsafe OpenSSLASN1.der(OpaquePointer(item)) { unsafe i2d_X509($0, $1) })
         }
         self.lists = try unsafe lists.map { (item) throws(CertificateError) in
             try EncodedRevocationList(
-                der: unsafe ASN1Value.der(OpaquePointer(item)) { unsafe i2d_X509_CRL($0, $1) })
+                der: unsafe OpenSSLASN1.der(OpaquePointer(item)) { unsafe i2d_X509_CRL($0, $1) })
         }
         OpenSSLError.discardQueue()
     }

@@ -17,7 +17,7 @@ package struct DistributionPoint: Sendable, Hashable {
         }
         let points = OpaquePointer(decoded)
         defer { unsafe CRL_DIST_POINTS_free(points) }
-        return unsafe ASN1Value.elements(points).map {
+        return unsafe OpenSSLASN1.elements(points).map {
             let point = unsafe $0.assumingMemoryBound(to: DIST_POINT.self).pointee
             return unsafe DistributionPoint(
                 urls: urls(point.distpoint), issuers: directoryNames(point.CRLissuer),
@@ -29,7 +29,7 @@ package struct DistributionPoint: Sendable, Hashable {
     static func urls(_ name: UnsafeMutablePointer<DIST_POINT_NAME>?) -> [String] {
         // 0 is the full name, 1 the part that follows the issuer's name.
         guard let name = unsafe name, unsafe name.pointee.type == 0 else { return [] }
-        return unsafe ASN1Value.elements(name.pointee.name.fullname).compactMap {
+        return unsafe OpenSSLASN1.elements(name.pointee.name.fullname).compactMap {
             let general = unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
             if case .uniformResourceIdentifier(let url) = general { return url }
             return nil
@@ -38,7 +38,7 @@ package struct DistributionPoint: Sendable, Hashable {
 
     /// The directory names among general names, which stay their owner's.
     static func directoryNames(_ names: OpaquePointer?) -> [DistinguishedName] {
-        unsafe ASN1Value.elements(names).compactMap {
+        unsafe OpenSSLASN1.elements(names).compactMap {
             let general = unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
             if case .directoryName(let name) = general { return name }
             return nil

@@ -87,7 +87,7 @@ package final class EncodedRevocationList: Sendable {
     ///
     /// - Throws: `malformed`, `trailingBytes`; what `load` throws.
     func makePointer() throws(CertificateError) -> OpaquePointer {
-        unsafe try ASN1Value.decode(try load(), as: "a revocation list") { cursor, count in
+        unsafe try OpenSSLASN1.decode(try load(), as: "a revocation list") { cursor, count in
             var list = unsafe X509_CRL_new_ex(LibraryContext.standard.pointer, nil)
             // Where decoding fails, OpenSSL frees the list and sets it to nil.
             return unsafe d2i_X509_CRL(&list, cursor, count)
@@ -151,11 +151,11 @@ private struct Parts {
             return unsafe d2i_ASN1_TIME(nil, &cursor, bytes.count)
         }
         defer { unsafe ASN1_TIME_free(time) }
-        return unsafe ASN1Value.date(time)
+        return unsafe OpenSSLASN1.date(time)
     }
 
     private mutating func readExtensions(_ der: [UInt8]) throws(CertificateError) {
-        let extensions = unsafe try ASN1Value.decode(der, as: "a revocation list's extensions") {
+        let extensions = unsafe try OpenSSLASN1.decode(der, as: "a revocation list's extensions") {
             unsafe d2i_X509_EXTENSIONS(nil, $0, $1)
         } free: {
             unsafe OPENSSL_sk_pop_free($0) { unsafe X509_EXTENSION_free($0.map(OpaquePointer.init)) }
@@ -166,7 +166,7 @@ private struct Parts {
         if let decoded = unsafe X509V3_get_d2i(extensions, NID_crl_number, nil, nil) {
             let integer = unsafe decoded.assumingMemoryBound(to: ASN1_INTEGER.self)
             defer { unsafe ASN1_INTEGER_free(integer) }
-            number = unsafe ASN1Value.octets(integer)
+            number = unsafe OpenSSLASN1.octets(integer)
         }
         isDelta = unsafe X509v3_get_ext_by_NID(extensions, NID_delta_crl, -1) >= 0
         if let decoded = unsafe X509V3_get_d2i(extensions, NID_issuing_distribution_point, nil, nil) {

@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import COpenSSL
 package import Foundation
 
@@ -99,7 +100,7 @@ struct RevocationVerdict {
         let points = leaf.distributionPoints
         let signers = points.flatMap(\.issuers)
         let names = signers.isEmpty ? [leaf.issuer] : signers
-        let urls = points.flatMap(\.urls).map(\.escapingControls)
+        let urls = points.flatMap(\.urls).map(\.visible)
         let wanted =
             "a list of " + names.map(\.description).joined(separator: " or ")
             + (urls.isEmpty ? "" : " (\(urls.joined(separator: ", ")))")

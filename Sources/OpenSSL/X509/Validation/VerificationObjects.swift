@@ -121,7 +121,7 @@ internal import COpenSSL
     /// The certificate of a C certificate that came from ``pointer(_:)-(Certificate)``; parsed where it did not.
     func certificate(_ pointer: OpaquePointer) -> Certificate? {
         if let known = unsafe readings[pointer] { return known }
-        return try? Certificate(der: unsafe ASN1Value.der(pointer) { unsafe i2d_X509($0, $1) })
+        return try? Certificate(der: unsafe OpenSSLASN1.der(pointer) { unsafe i2d_X509($0, $1) })
     }
 
     /// The C list of `list`, which stays this object's.
