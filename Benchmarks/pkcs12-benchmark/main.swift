@@ -20,7 +20,7 @@ case let mode? where mode == "import" || mode == "export":
     let file = URL(fileURLWithPath: values[0])
     let bytes = Array(try Data(contentsOf: file))
     let name = file.deletingPathExtension().lastPathComponent
-    if FileReader.isZip(bytes) {
+    if ZipBundle.isArchive(bytes) {
         print(try await archiveRate(seconds, bytes))
     } else if mode == "import" {
         print(try rate(seconds) { try importing(bytes) })

@@ -65,7 +65,9 @@ enum PKCS12Target {
 
     static func encrypt(_ bytes: [UInt8]) throws -> EncryptedLayer {
         let algorithm = try ASN1.encoded {
-            try $0.appendPBES2([1, 2, 3, 4, 5, 6, 7, 8], 1, vector: [UInt8](repeating: 9, count: 16))
+            try $0.appendPBES2(
+                [1, 2, 3, 4, 5, 6, 7, 8], 1, function: OID.hmacSHA256, OID.aes256CBC,
+                vector: [UInt8](repeating: 9, count: 16))
         }
         let scheme = try EncryptionScheme(BER.parse(algorithm), limits: limits, at: "a seed")
         let (key, vector) = try scheme.keyMaterial(password: password, limits: limits)
