@@ -81,6 +81,12 @@ struct ServiceFaultTests {
         #expect(services.firstIndex(of: PasswordService.name) == (count == 0 ? nil : 2))
     }
 
+    @Test("A provider without services has no password either for a consumer that never looks for them")
+    func noService() async throws {
+        let (provider, label) = try await faulty("no-service")
+        #expect(throws: ProviderFailure(.notAvailable, "")) { try provider.password(for: label) }
+    }
+
     @Test("Faults of the password answer with none, with an error or with another one")
     func passwords() async throws {
         let (neither, label) = try await faulty("neither")

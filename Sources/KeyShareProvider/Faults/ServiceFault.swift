@@ -50,7 +50,12 @@ extension ServiceFault: CaseIterable {
     package static let allCases: [ServiceFault] =
         [
             ServiceFault(
-                "no-service", "items have no service at all", answers: .init(services: { _ in [] })),
+                "no-service", "items have no service at all",
+                answers: .init(
+                    services: { _ in [] },
+                    password: { () throws(ProviderFailure) in
+                        throw ProviderFailure(.notAvailable, "there is no such service")
+                    })),
             ServiceFault(
                 "other-services-first", "services of other names come first and last",
                 answers: .init(services: {
