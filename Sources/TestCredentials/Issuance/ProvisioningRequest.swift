@@ -1,7 +1,11 @@
+internal import DeviceSimulation
 internal import Diagnostics
 package import Foundation
+package import KeyShareProvider
 package import KeySharing
 package import OpenSSL
+package import PrivateFiles
+internal import SecretMemory
 
 /// What is to be provisioned: whose credentials, which ones, and from which moment on.
 ///
@@ -98,4 +102,153 @@ package struct ProvisioningRequest: Sendable {
             + sets.flatMap { $0.fingerprint(at: date) } + [locations.repository]
         return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
     }
+}
+
+/// A request with the moment that it counts from and with the randomness for its credentials.
+///
+/// An interrupted run is continued by a run of the same request: it draws the same serial numbers, and leaves out what
+/// the keychain holds by then.
+package struct ProvisioningRun: Sendable {
+    /// The request, with the moment that it counts from.
+    let request: ProvisioningRequest
+    /// What each person gets.
+    let specs: [CredentialSpec]
+    /// Where numbers and keys come from.
+    let randomness: ProvisioningRandomness
+
+    /// Begins a run of a request, or continues the one that was interrupted.
+    ///
+    /// - Parameters:
+    ///   - seed: nil for a random run.
+    ///   - purpose: tells runs of the same request apart that do different things.
+    ///   - date: the moment that the request counts from; nil for now, which an interrupted run remembers.
+    ///   - now: the time on the clock.
+    /// - Throws: `KeychainError` where the run cannot be noted; `ProvisioningError` for a request that makes no sense.
+    package init(
+        _ request: ProvisioningRequest, in store: ProviderStore, seed: Seed?, purpose: String = "provision",
+        at date: Date?, now: Date
+    ) throws {
+        let (randomness, date) = try ProvisioningRandomness.begin(
+            in: store, seed: seed, purpose: purpose, at: date, now: now, fingerprint: request.fingerprint)
+        var request = request
+        request.date = date
+        self.request = request
+        self.randomness = randomness
+        specs = try request.specs()
+    }
+
+    /// How many identities the run makes, those included that the keychain holds by now.
+    package var identityCount: Int { request.shardPersonCount * specs.count }
+}
+
+/// The randomness of a run, by what it is for.
+///
+/// From a seed everything follows from the seed. Without one, serial numbers and names come from a secret that the
+/// keychain keeps until the run is over, so that an interrupted run can be continued, and keys come from the system.
+package struct ProvisioningRandomness: Sendable {
+    /// The source of serial numbers, names and persons.
+    let drawing: RandomSource
+    /// The source of keys and signatures.
+    let keys: RandomSource
+    /// The source of new authorities, which all runs from one seed share.
+    let authorities: RandomSource
+    /// The account under which the keychain keeps the secret; nil where it keeps none.
+    private let note: String?
+
+    private init(drawing: RandomSource, keys: RandomSource, authorities: RandomSource, note: String?) {
+        self.drawing = drawing
+        self.keys = keys
+        self.authorities = authorities
+        self.note = note
+    }
+
+    /// One source for everything, for runs that are never continued.
+    package init(_ source: RandomSource) {
+        self.init(drawing: source, keys: source, authorities: source, note: nil)
+    }
+
+    /// The system's randomness for everything.
+    package static let system = ProvisioningRandomness(.system)
+
+    /// The randomness of one part of the run; authorities stay those of the run.
+    func child(_ name: String) -> ProvisioningRandomness {
+        ProvisioningRandomness(
+            drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)
+    }
+
+    /// Finds the randomness of a run and the moment that it counts from.
+    ///
+    /// - Parameters:
+    ///   - seed: nil for a random run.
+    ///   - date: the moment to count from. Where it is nil, a seeded run takes the first moment of the year, and a
+    ///     random run takes `now`, or the time at which it was begun before it was interrupted.
+    ///   - fingerprint: names what is asked for, with starts as they are at a moment. Where the clock chooses the
+    ///     moment, the name must not depend on it, and a fixed moment is passed.
+    /// - Throws: `KeychainError` where the run cannot be noted.
+    static func begin(
+        in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
+        fingerprint: (Date) -> String
+    ) throws -> (ProvisioningRandomness, date: Date) {
+        if let seed {
+            let date = date ?? Calendar.utc.startOfYear(now)
+            let part = RandomSource.seeded(seed.child(purpose + fingerprint(date)))
+            return (Self(drawing: part, keys: part, authorities: .seeded(seed), note: nil), date)
+        }
+        let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
+        let secret = try store.unfinishedRun(name) {
+            var random = RandomSource.system.generator()
+            let numbers = (0..<4).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 16)
+            }
+            return SecretBytes(utf8: "\(Int64(now.timeIntervalSince1970)) \(numbers.joined())")
+        }
+        let text = unsafe secret.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+        let began = text.split(separator: " ").first.flatMap { Double($0) } ?? now.timeIntervalSince1970
+        return (
+            Self(drawing: .seeded(Seed(text)), keys: .system, authorities: .system, note: name),
+            date ?? Date(timeIntervalSince1970: began)
+        )
+    }
+
+    /// Notes that the run is over, so that the same request begins a new run.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be written.
+    func finish(in store: ProviderStore) throws {
+        if let note { try store.finishRun(note) }
+    }
+}
+
+extension Date {
+    /// The moment that a seeded run counts from where no date is given: the first of the year, so that the run gives
+    /// the same all year.
+    package var startOfSeededRuns: Date { Calendar.utc.startOfYear(self) }
+}
+
+extension ProviderStore {
+    /// Waits until no other process provisions, and keeps others from it while the lock lives: two runs of one request
+    /// would make equal serial numbers, and of two that write the authorities' register one would be lost.
+    ///
+    /// - Throws: `FileError` where the lock's file cannot be made.
+    package func lockProvisioning() throws -> FileLock {
+        try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
+    }
+
+    /// Reads the secret of an unfinished run.
+    ///
+    /// - Parameter make: makes the secret where the keychain has none of this name.
+    /// - Throws: `KeychainError` where the secret can be neither read nor written.
+    fileprivate func unfinishedRun(
+        _ name: String, make: () -> SecretBytes
+    ) throws(KeychainError) -> SecretBytes {
+        try keychain.createOrReadPassword(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: make)
+    }
+
+    /// Removes the secret of a finished run.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be written.
+    fileprivate func finishRun(_ name: String) throws(KeychainError) {
+        try keychain.deletePassword(service: Self.runService, account: name, accessGroup: App.authorityGroup)
+    }
+
+    private static let runService = "KeyShareProvisioning"
 }
