@@ -2,7 +2,32 @@ package import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// Runs a command and turns its result or its error into output and an exit code.
+/// The command that a program is named after, whose subcommands do the work.
+package protocol RootCommand: AsyncParsableCommand {}
+
+extension RootCommand {
+    /// Parses the arguments of the process, runs the subcommand that they name, turns the result or the error
+    /// into output and an exit code, and ends the process.
+    package static func main() async {
+        // A reader that closes the pipe makes a write fail; without this the signal would end the process.
+        signal(SIGPIPE, SIG_IGN)
+        CommandMain.occupyStandardDescriptors()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            var command = try parseAsRoot(arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            Glibc.exit(ExitStatus.success.rawValue)
+        } catch {
+            Glibc.exit(CommandMain.report(error, of: Self.self, arguments: arguments))
+        }
+    }
+}
+
+/// The facts about this process that its messages name, and the report of an error.
 package enum CommandMain {
     /// The version of the package, which all commands share.
     package static let version = "0.1.0"
@@ -12,27 +37,8 @@ package enum CommandMain {
         CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "keyshare") } ?? "keyshare"
     }
 
-    /// Parses the arguments of the process, runs the command that they name, and ends the process.
-    package static func run(_ root: any ParsableCommand.Type) async -> Never {
-        // A reader that closes the pipe makes a write fail; without this the signal would end the process.
-        signal(SIGPIPE, SIG_IGN)
-        occupyStandardDescriptors()
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        do {
-            var command = try root.parseAsRoot(arguments)
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
-            }
-            exit(ExitStatus.success.rawValue)
-        } catch {
-            exit(report(error, of: root, arguments: arguments))
-        }
-    }
-
     /// Tells the user of an error, and returns the exit code that it has.
-    private static func report(
+    fileprivate static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
     ) -> Int32 {
         let name = root.configuration.commandName ?? root._commandName
@@ -80,7 +86,7 @@ package enum CommandMain {
 
     /// Opens /dev/null on each standard descriptor that is closed. Otherwise the first file that the command
     /// opens would get that descriptor, and the text that the command prints.
-    private static func occupyStandardDescriptors() {
+    fileprivate static func occupyStandardDescriptors() {
         while true {
             let descriptor = unsafe open("/dev/null", O_RDWR)
             guard (0...STDERR_FILENO).contains(descriptor) else {

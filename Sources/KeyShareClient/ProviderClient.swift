@@ -71,7 +71,7 @@ package final class ProviderClient: Sendable {
     /// - Throws: `SocketError`: `pathTooLong`, `notRunning`, `wrongOwner`, `timedOut`, `cannotConnect`, `closed`,
     ///   `malformedReply`. `ProviderFailure`: `unsupportedVersion`, `serverBusy`.
     package static func connect(
-        path: String, clientName: String, services: [String] = [PasswordService.name],
+        path: String, clientName: String = "keyshare-consumer", services: [String] = [PasswordService.name],
         limits: Limits = Limits(), versions: ClosedRange<UInt16> = Wire.versions,
         acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser
     ) async throws -> ProviderClient {
@@ -94,6 +94,23 @@ package final class ProviderClient: Sendable {
                 welcome: welcome, channel: channel, handler: handler, group: group, limits: limits)
         } catch {
             try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Connects to the provider that serves on the socket `path`, runs `body`, and closes the connection.
+    ///
+    /// - Throws: `SocketError`, `ProviderFailure`, and what `body` throws.
+    package static func withConnection<Result>(
+        path: String, _ body: (ProviderClient) async throws -> Result
+    ) async throws -> Result {
+        let client = try await connect(path: path)
+        do {
+            let result = try await body(client)
+            await client.close()
+            return result
+        } catch {
+            await client.close()
             throw error
         }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 
 @main
-struct ConsumerCommand: AsyncParsableCommand {
+struct ConsumerCommand: RootCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyshare-consumer",
         abstract: "Picks and imports credentials that a key-sharing provider publishes.",
@@ -20,8 +20,4 @@ struct ConsumerCommand: AsyncParsableCommand {
             Inspect.self,
             Classify.self,
         ])
-
-    static func main() async {
-        await CommandMain.run(Self.self)
-    }
 }

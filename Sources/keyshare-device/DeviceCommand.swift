@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 
 @main
-struct DeviceCommand: AsyncParsableCommand {
+struct DeviceCommand: RootCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyshare-device",
         abstract: "Looks after the simulated device on which provider and consumer run.",
@@ -19,8 +19,4 @@ struct DeviceCommand: AsyncParsableCommand {
             Apps.self, Unlock.self, Lock.self, Restart.self, Passcode.self, KeychainItems.self, Groups.self,
             PasteboardContent.self, Channels.self, Restore.self, Reset.self,
         ])
-
-    static func main() async {
-        await CommandMain.run(Self.self)
-    }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 
 @main
-struct ProviderCommand: AsyncParsableCommand {
+struct ProviderCommand: RootCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyshare-provider",
         abstract: "Holds test credentials on a simulated device and shares them as PKCS #12 files.",
@@ -19,8 +19,4 @@ struct ProviderCommand: AsyncParsableCommand {
             Provision.self, Faults.self, Import.self, List.self, Export.self, Serve.self, Password.self,
             Trust.self, Classify.self, Check.self, Backup.self, Restore.self, Merge.self, Clear.self,
         ])
-
-    static func main() async {
-        await CommandMain.run(Self.self)
-    }
 }

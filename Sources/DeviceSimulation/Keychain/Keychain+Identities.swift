@@ -25,36 +25,8 @@ extension Keychain {
     package func add(
         _ identities: [NewIdentity]
     ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
-        guard !identities.isEmpty else { return [] }
-        let state = try deviceState()
-        return try store.write { database in
-            let firstID = try KeychainRecord.reserveIDs(identities.count, in: database)
-            var changed: Set<String> = []
-            var results: [Result<IdentityAttributes, KeychainError>] = []
-            results.reserveCapacity(identities.count)
-            for (index, identity) in identities.enumerated() {
-                let record: KeychainRecord
-                do throws(KeychainError) {
-                    try Self.check(identity.accessibility, isAvailableIn: state)
-                    record = try self.record(identity, id: firstID + Int64(index))
-                } catch {
-                    results.append(.failure(error))
-                    continue
-                }
-                guard try record.insert(identity.privateKey, into: database, key: store.key) else {
-                    results.append(
-                        .failure(
-                            KeychainError(
-                                .duplicateItem, "the keychain already holds the identity \(identity.label)"))
-                    )
-                    continue
-                }
-                changed.insert(record.accessGroup)
-                results.append(.success(try IdentityAttributes(record)))
-            }
-            try KeychainRecord.countChange(of: changed, in: database)
-            return results
-        }
+        let prepared: [Result<NewIdentity, any Error>] = identities.map { .success($0) }
+        return try add(prepared).map(\.result)
     }
 
     /// Adds identities that others make, in one transaction.
@@ -63,16 +35,35 @@ extension Keychain {
     /// such as an attribute that no item can have: the other identities are added all the same.
     ///
     /// - Returns: an outcome for each element, in the order of `identities`.
-    /// - Throws: `KeychainError` when nothing could be added.
+    /// - Throws: `KeychainError` when the database fails, and then nothing is added.
     package func add(_ identities: [Result<NewIdentity, any Error>]) throws(KeychainError) -> [AddOutcome] {
-        var stored = try add(identities.compactMap { try? $0.get() }).makeIterator()
-        return identities.map { identity in
-            switch identity {
-            case .success:
-                stored.next().map(AddOutcome.init)
-                    ?? .failed(KeychainError(.internalError, "adding an identity gave no result"))
-            case .failure(let error): .failed(error)
+        guard !identities.isEmpty else { return [] }
+        let state = try deviceState()
+        return try store.write { database in
+            let firstID = try KeychainRecord.reserveIDs(identities.count, in: database)
+            var changed: Set<String> = []
+            var outcomes: [AddOutcome] = []
+            outcomes.reserveCapacity(identities.count)
+            for (index, identity) in identities.enumerated() {
+                let new: NewIdentity
+                let record: KeychainRecord
+                do {
+                    new = try identity.get()
+                    try Self.check(new.accessibility, isAvailableIn: state)
+                    record = try self.record(new, id: firstID + Int64(index))
+                } catch {
+                    outcomes.append(.failed(error))
+                    continue
+                }
+                guard try record.insert(new.privateKey, into: database, key: store.key) else {
+                    outcomes.append(.duplicate(label: new.label))
+                    continue
+                }
+                changed.insert(record.accessGroup)
+                outcomes.append(.added(try IdentityAttributes(record)))
             }
+            try KeychainRecord.countChange(of: changed, in: database)
+            return outcomes
         }
     }
 

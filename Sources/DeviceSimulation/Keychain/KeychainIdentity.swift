@@ -37,19 +37,20 @@ package struct NewIdentity: Sendable {
 /// The outcome of adding one identity to a keychain.
 package enum AddOutcome: Sendable {
     /// The identity is in the keychain now.
-    case added
-    /// The keychain held the identity already, and keeps it as it was (docs/rules.md R7.2).
-    case duplicate
+    case added(IdentityAttributes)
+    /// The keychain held the identity with the label already, and keeps it as it was (docs/rules.md R7.2).
+    case duplicate(label: String)
     /// The identity could not be made or added.
     case failed(any Error)
 
-    /// Reads the result of adding an identity.
-    init(_ result: Result<IdentityAttributes, KeychainError>) {
-        self =
-            switch result {
-            case .success: .added
-            case .failure(let error): error.code == .duplicateItem ? .duplicate : .failed(error)
-            }
+    /// The outcome for a caller to whom a duplicate is an error.
+    var result: Result<IdentityAttributes, KeychainError> {
+        switch self {
+        case .added(let attributes): .success(attributes)
+        case .duplicate(let label):
+            .failure(KeychainError(.duplicateItem, "the keychain already holds the identity \(label)"))
+        case .failed(let error): .failure(KeychainError(error))
+        }
     }
 
     /// Whether the identity is new in the keychain.

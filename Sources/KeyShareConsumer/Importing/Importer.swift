@@ -1,8 +1,12 @@
 internal import Diagnostics
+internal import Foundation
 package import KeyShareClient
+internal import KeyShareWire
 package import KeySharing
-internal import OpenSSL
+internal import LocalSockets
+package import OpenSSL
 package import SecretMemory
+package import ZipBundles
 
 /// Brings identities into the consumer's keychain.
 ///
@@ -86,6 +90,109 @@ package struct Importer: Sendable {
             if results?.contains(where: isWrong) == false { break }
         }
         return (results ?? [], opened)
+    }
+}
+
+extension ProviderClient {
+    /// Fetches the bytes and the password of an item (docs/rules.md R6.2): starts accessing the item, picks
+    /// the password service by name (R6.3), fetches the password, reads, and stops accessing on every path.
+    ///
+    /// Where the grant ends on the way, as when the password is replaced, all steps are done once more
+    /// (R6.10).
+    ///
+    /// - Throws: `ImportError` `.noPasswordService`; `ProviderFailure`, `SocketError`.
+    package func fetch(_ item: Item) async throws -> (bytes: [UInt8], password: SecretBytes) {
+        var isFirst = true
+        while true {
+            _ = try await startAccessing(item.identifier)
+            do {
+                guard try await services(for: item.identifier).contains(PasswordService.name) else {
+                    throw ImportError(
+                        .noPasswordService,
+                        "the provider offers no password service for \u{201C}\(item.filename)\u{201D}")
+                }
+                let password = try await fetchPassword(for: item.identifier)
+                let bytes = try await readAll(item.identifier)
+                try? await stopAccessing(item.identifier)
+                return (bytes, password)
+            } catch {
+                // A provider that did not answer in time would keep the user waiting for one more answer. The
+                // grant ends with the connection.
+                if (error as? SocketError)?.code != .timedOut { try? await stopAccessing(item.identifier) }
+                // The item is gone or the grant has ended; the next answer tells which.
+                guard isFirst, (error as? ProviderFailure)?.code == .notAvailable else { throw error }
+                isFirst = false
+            }
+        }
+    }
+}
+
+/// A part of a file that a provider hands over: a PKCS #12 file as a whole, or an entry of a zip.
+package struct FileEntry: Sendable {
+    /// What reading an entry can give.
+    package enum Contents: Sendable {
+        /// A PKCS #12 file that opened.
+        case read(PKCS12Contents)
+        /// The error of a file that did not open, or of a zip entry that was refused.
+        case unreadable(any Error)
+        /// A zip entry that is no PKCS #12 file by its name.
+        case skipped(ZipContents.Skipped.Reason)
+    }
+
+    /// The name of the zip entry; nil for a file that is no zip.
+    package let name: String?
+    /// What reading the entry gave.
+    package let contents: Contents
+
+    /// Whether the entry was not looked into.
+    package var isSkipped: Bool {
+        if case .skipped = contents { true } else { false }
+    }
+}
+
+/// Reads what a provider hands over or what lies on disk: a PKCS #12 file, or a zip of them.
+package struct FileReader: Sendable {
+    private let limits: PKCS12Limits
+    private let allowsMissingMAC: Bool
+
+    /// Makes a reader.
+    ///
+    /// - Parameters:
+    ///   - limits: the most that a PKCS #12 file may hold.
+    ///   - allowsMissingMAC: whether files without a MAC are taken (docs/rules.md R7.9).
+    package init(limits: PKCS12Limits = .standard, allowsMissingMAC: Bool = false) {
+        self.limits = limits
+        self.allowsMissingMAC = allowsMissingMAC
+    }
+
+    /// The most bytes worth reading from disk: the size of an archive. A PKCS #12 file may have less.
+    package static let largestFile = ZipLimits.standard.archiveSize
+
+    /// Reads a file (docs/rules.md R7.3, R7.4): one bad entry of a zip does not lose the others.
+    ///
+    /// - Parameter password: the password of the file and of every entry alike; nil tries the absent password
+    ///   and the empty one (R7.11).
+    /// - Returns: one entry for a PKCS #12 file; for a zip an entry for each in the archive's order, then
+    ///   those that were skipped.
+    /// - Throws: `ZipError` where the archive as a whole is refused; `CancellationError`.
+    package func entries(of bytes: [UInt8], password: SecretBytes?) async throws -> [FileEntry] {
+        let archive = ZipBundle.isArchive(bytes) ? try ZipBundle.read(bytes) : nil
+        let files: [(name: String?, bytes: Result<[UInt8], ZipError>)] =
+            archive?.entries.map { ($0.name, $0.result) } ?? [(nil, .success(bytes))]
+        let entries = try await files.concurrentMap(
+            width: ProcessInfo.processInfo.activeProcessorCount
+        ) { name, bytes in
+            do {
+                let contents = try PKCS12.read(
+                    try bytes.get(), password: password.map { .text($0) }, limits: limits,
+                    allowNoMAC: allowsMissingMAC)
+                return FileEntry(name: name, contents: .read(contents))
+            } catch {
+                return FileEntry(name: name, contents: .unreadable(error))
+            }
+        }
+        let skipped = archive?.skipped ?? []
+        return entries + skipped.map { FileEntry(name: $0.name, contents: .skipped($0.reason)) }
     }
 }
 

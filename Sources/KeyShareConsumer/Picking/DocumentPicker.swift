@@ -22,25 +22,13 @@ package struct DocumentPicker: Sendable {
         try await client.items(in: container).map { request.decide($0) }
     }
 
-    /// The enabled item that `name` names, by identifier or by file name (docs/rules.md R7.18, R7.19).
+    /// The item that `name` names, by identifier or by file name (docs/rules.md R7.18, R7.19).
     ///
+    /// - Parameter mustBeEnabled: whether the item must have bytes and be enabled; a preview takes others too.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
     ///   `ProviderFailure`, `SocketError`.
-    package func pick(_ name: String) async throws -> Item {
-        let item = try await find(name)
-        try item.requireContent()
-        let decision = request.decide(item)
-        guard decision.isEnabled else {
-            throw RequestError(.itemDisabled, name, detail: decision.message, candidates: decision.missing)
-        }
-        return item
-    }
-
-    /// The item that `name` names, by identifier or by file name, enabled or not (docs/rules.md R7.18).
-    ///
-    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; `ProviderFailure`, `SocketError`.
-    package func find(_ name: String) async throws -> Item {
-        try await ItemLookup.find(name) { identifier in
+    package func pick(_ name: String, mustBeEnabled: Bool = true) async throws -> Item {
+        let item = try await ItemLookup.find(name) { identifier in
             do {
                 return try await client.item(identifier.description)
             } catch let failure as ProviderFailure where failure.code == .notAvailable {
@@ -49,5 +37,12 @@ package struct DocumentPicker: Sendable {
         } items: { container in
             try await client.items(in: container)
         }
+        guard mustBeEnabled else { return item }
+        try item.requireContent()
+        let decision = request.decide(item)
+        guard decision.isEnabled else {
+            throw RequestError(.itemDisabled, name, detail: decision.message, candidates: decision.missing)
+        }
+        return item
     }
 }

@@ -77,7 +77,10 @@ package struct ProviderStore: Sendable {
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
     ) throws(KeychainError) -> [AddOutcome] {
-        try add(identities) { try prepare($0.certificate, $0.privateKey) }
+        try add(
+            identities.map { pair in
+                Result<PreparedIdentity, any Error> { try prepare(pair.certificate, pair.privateKey) }
+            })
     }
 
     /// An identity in the form in which the keychain stores it.
@@ -103,18 +106,12 @@ package struct ProviderStore: Sendable {
 
     /// Adds prepared identities in one transaction, and tells observers.
     ///
-    /// - Returns: an outcome for each identity, in order.
+    /// - Returns: an outcome for each identity, in order; an error in place of an identity is passed through.
     /// - Throws: `KeychainError` where none could be added.
     package func add(
-        _ identities: [PreparedIdentity]
+        _ identities: [Result<PreparedIdentity, any Error>]
     ) throws(KeychainError) -> [AddOutcome] {
-        try add(identities) { $0 }
-    }
-
-    private func add<Source>(
-        _ sources: [Source], as prepared: (Source) throws -> PreparedIdentity
-    ) throws(KeychainError) -> [AddOutcome] {
-        let outcomes = try keychain.add(sources.map { source in Result { try prepared(source).identity } })
+        let outcomes = try keychain.add(identities.map { $0.map(\.identity) })
         if outcomes.contains(where: { (try? $0.isNew()) == true }) { tellOfChange() }
         return outcomes
     }

@@ -23,7 +23,8 @@ public struct TypeRequest: Sendable, Hashable {
         let problems = Self.problems(with: identifiers, mechanism: mechanism, registry: registry)
         if let first = problems.first { throw first }
         self.mechanism = mechanism
-        self.identifiers = Self.distinct(identifiers, mechanism)
+        let asked = identifiers.isEmpty ? [mechanism.plainType] : identifiers
+        self.identifiers = asked.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     /// The errors of a request, one for each identifier that cannot be asked for (docs/rules.md R1.1, R1.3,
@@ -44,7 +45,7 @@ public struct TypeRequest: Sendable, Hashable {
     }
 
     /// Drops every identifier that cannot be asked for, so that the rest can be explained (docs/rules.md
-    /// R2.13).
+    /// R2.13). Where none is left, the request asks for the mechanism's plain PKCS #12 type (R1.4).
     public init(
         droppingProblemsFrom identifiers: [String], mechanism: Mechanism,
         registry: UniformTypeRegistry = .standard
@@ -52,14 +53,9 @@ public struct TypeRequest: Sendable, Hashable {
         let bad = Set(
             Self.problems(with: identifiers, mechanism: mechanism, registry: registry).map(\.name))
         self.mechanism = mechanism
-        self.identifiers = Self.distinct(identifiers.filter { !bad.contains($0) }, mechanism)
-    }
-
-    /// The identifiers, each once; the plain type of the mechanism where there are none (docs/rules.md R1.4).
-    private static func distinct(_ identifiers: [String], _ mechanism: Mechanism) -> [String] {
-        var seen: Set<String> = []
-        let distinct = identifiers.filter { seen.insert($0).inserted }
-        return distinct.isEmpty ? [mechanism.plainType] : distinct
+        let good = identifiers.filter { !bad.contains($0) }
+        let asked = good.isEmpty ? [mechanism.plainType] : good
+        self.identifiers = asked.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }
 

@@ -130,7 +130,17 @@ struct IssuancePipeline {
                 ready = []
                 isStoring = true
                 group.addTask { [store] in
-                    try await store.addInBackground(batch)
+                    // A thread of its own may wait for the disk while others compute.
+                    try await withCheckedThrowingContinuation { done in
+                        DispatchQueue.global().async {
+                            done.resume(
+                                with: Result {
+                                    for added in try store.add(batch.map { .success($0) }) {
+                                        _ = try added.isNew()
+                                    }
+                                })
+                        }
+                    }
                     return .stored
                 }
                 outcome.add(made: batch.map(\.summary))
@@ -154,17 +164,6 @@ struct IssuancePipeline {
             }
             outcome.skipped = jobs.skipped
             return outcome
-        }
-    }
-}
-
-extension ProviderStore {
-    /// Adds identities on a thread of its own, which may wait for the disk while others compute.
-    fileprivate func addInBackground(_ identities: [PreparedIdentity]) async throws {
-        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-            DispatchQueue.global().async {
-                done.resume(with: Result { for result in try add(identities) { _ = try result.isNew() } })
-            }
         }
     }
 }

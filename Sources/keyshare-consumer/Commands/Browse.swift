@@ -52,7 +52,7 @@ struct Browse: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let request = try request.request()
+        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
         let device = try device.openDevice()
         let socket = try self.device.socketPath(of: device)
         guard !watch else { return try await keepListing(device, socket, request, console) }
@@ -140,7 +140,7 @@ struct Browse: AsyncParsableCommand {
     private func show(
         _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
     ) async throws {
-        let item = try await picker.find(name)
+        let item = try await picker.pick(name, mustBeEnabled: false)
         let preview: Preview
         do {
             preview = try await Preview(item, from: client)

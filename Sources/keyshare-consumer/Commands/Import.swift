@@ -63,7 +63,7 @@ struct Import: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let request = try request.request()
+        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
         let device = try device.openDevice()
         let importer = Importer(
             try ConsumerStore(device),
@@ -82,18 +82,18 @@ struct Import: AsyncParsableCommand {
         if request.mechanism == .legacy {
             return try await importRows(request, with: try legacyImport(importer, device), from: socket)
         }
-        return try await ProviderClient.withConnection(path: socket) { client in
-            let picker = DocumentPicker(client, request: request)
-            var results: [ImportResult] = []
-            for name in items {
-                do {
-                    results += await importer.importItem(try await picker.pick(name), from: client)
-                } catch {
-                    results.append(ImportResult(item: name, outcome: .failed(error)))
-                }
+        let client = try await ProviderClient.connect(path: socket)
+        let picker = DocumentPicker(client, request: request)
+        var results: [ImportResult] = []
+        for name in items {
+            do {
+                results += await importer.importItem(try await picker.pick(name), from: client)
+            } catch {
+                results.append(ImportResult(item: name, outcome: .failed(error)))
             }
-            return results
         }
+        await client.close()
+        return results
     }
 
     /// Imports legacy items, each over a connection of its own: the user is asked in between and may take

@@ -15,13 +15,6 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
     var mechanism: Mechanism = .keySharing2025
 
-    /// The request that these options describe.
-    ///
-    /// - Throws: `RequestError` for a type that cannot be asked for.
-    func request() throws -> TypeRequest {
-        try TypeRequest(uti, mechanism: mechanism)
-    }
-
     /// The types that can be asked for, for `--help`.
     static let types = """
         TYPES of 2025:

@@ -55,11 +55,16 @@ struct PersonOptions: ParsableArguments {
         }
     }
 
-    private func descriptions() throws -> [PersonDescription] {
+    /// The persons that the options describe; what they leave out is drawn at random.
+    ///
+    /// - Parameter seed: the number of a seeded run; nil for a random one.
+    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
+    func persons(seed: UInt64?) throws -> [TestPerson] {
         if let persons {
-            return try PersonDescription.list(
+            let descriptions = try PersonDescription.list(
                 try InputFile.read(persons, limit: 16 << 20),
                 source: persons == "-" ? "standard input" : persons)
+            return try PersonDescription.persons(descriptions, seed: seed)
         }
         let parts = [person, edipi, email, category, organization, sid]
         guard parts.contains(where: { $0 != nil }) else { return [] }
@@ -70,15 +75,7 @@ struct PersonOptions: ParsableArguments {
         description.category = category
         description.organization = organization
         description.sid = sid
-        return [PersonDescription](repeating: description, count: count ?? 1)
-    }
-
-    /// The persons that the options describe; what they leave out is drawn at random.
-    ///
-    /// - Parameter seed: the number of a seeded run; nil for a random one.
-    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
-    func persons(seed: UInt64?) throws -> [TestPerson] {
-        try PersonDescription.persons(try descriptions(), seed: seed)
+        return try PersonDescription.persons(Array(repeating: description, count: count ?? 1), seed: seed)
     }
 
     /// Whether one of the options was given.
