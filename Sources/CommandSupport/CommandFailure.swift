@@ -48,7 +48,9 @@ package struct CommandFailure: Failure {
     /// A failure by its parts.
     ///
     /// - Parameters:
+    ///   - status: the exit code.
     ///   - code: the stable name; nil for the name of `status`.
+    ///   - message: what happened, as a phrase.
     ///   - hint: what to do about this very failure; nil for what usually helps with `status`.
     package init(_ status: ExitStatus, code: String? = nil, _ message: String, hint: String? = nil) {
         self.status = status
@@ -59,7 +61,10 @@ package struct CommandFailure: Failure {
 
     /// A failure that a command finds by itself.
     ///
-    /// - Parameter hint: what to do about this very failure; nil for what usually helps with its exit code.
+    /// - Parameters:
+    ///   - kind: the kind of failure, which gives exit code and stable name.
+    ///   - message: what happened, as a phrase.
+    ///   - hint: what to do about this very failure; nil for what usually helps with its exit code.
     package init(_ kind: Kind, _ message: String, hint: String? = nil) {
         self.init(kind.status, code: kind.rawValue, message, hint: hint)
     }

@@ -6,8 +6,11 @@ internal import SecretMemory
 package enum InputFile {
     /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
     ///
-    /// - Parameter cutsOff: whether a larger file gives a few bytes more than `limit` and no error, for callers that
-    ///   judge the size themselves.
+    /// - Parameters:
+    ///   - path: the path of the file, or `-`.
+    ///   - limit: the greatest number of bytes.
+    ///   - cutsOff: whether a larger file gives a few bytes more than `limit` and no error, for callers
+    ///     that judge the size themselves.
     /// - Throws: `CommandFailure`: 74 where the file cannot be read, 10 where it is larger than `limit`.
     package static func read(
         _ path: String, limit: Int, cutsOff: Bool = false

@@ -23,9 +23,10 @@ package final class Provider: ProviderService {
     /// Reads the service password, or makes it on first use.
     ///
     /// - Parameters:
+    ///   - store: the provider's keychain.
     ///   - root: which single files the root of the 2025 listing holds.
-    ///   - profile: how files are encrypted. Under a profile with the empty password, the password service answers
-    ///     with the empty password too.
+    ///   - profile: how files are encrypted. Under a profile with the empty password, the password service
+    ///     answers with the empty password too.
     ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
     ///   - fixedPassword: stands in for the service password; nil for the keychain's.
     ///   - now: the clock.

@@ -50,6 +50,8 @@ public struct RequestError: Error, Equatable, Sendable {
     /// Makes an error about `name`.
     ///
     /// - Parameters:
+    ///   - code: what is wrong.
+    ///   - name: the type, item or name that the error is about.
     ///   - detail: a phrase for codes that need one: why an item is disabled, what is wrong with
     ///     declarations.
     ///   - candidates: the value of ``candidates``.

@@ -29,6 +29,7 @@ package struct CertificatePool: Sendable {
     ///   - trusted: those that trust may start from. One that is not self-signed is an anchor only under
     ///     `allowsPartialChain`, and helps to build paths otherwise.
     ///   - untrusted: those that only help to build paths.
+    ///   - allowsPartialChain: whether a trusted certificate ends a path though it is not self-signed.
     package init(trusted: [Certificate], untrusted: [Certificate], allowsPartialChain: Bool = false) {
         self.allowsPartialChain = allowsPartialChain
         var seen: Set<Certificate> = []

@@ -13,8 +13,11 @@ package struct RevocationPool: Sendable {
 
     /// A pool of lists and responses.
     ///
-    /// - Parameter isRequired: whether revocation is to be settled even where both are empty, as where a folder
-    ///   was given that holds no list.
+    /// - Parameters:
+    ///   - lists: revocation lists, as they were given.
+    ///   - responses: status responses, as they were given.
+    ///   - isRequired: whether revocation is to be settled even where both are empty, as where a folder was
+    ///     given that holds no list.
     package init(
         lists: [EncodedRevocationList] = [], responses: [StatusResponse] = [], isRequired: Bool = false
     ) {

@@ -12,6 +12,8 @@ package enum AtomicFile {
     /// (rename(2)). A symbolic link at `path` is replaced and not followed.
     ///
     /// - Parameters:
+    ///   - bytes: what the file holds then.
+    ///   - path: the name that the file gets.
     ///   - mode: the new file's permissions, whatever the process's umask.
     ///   - replacing: whether an earlier file of that name goes.
     /// - Throws: `FileError`: `.cannotCreate` when the folder takes no new file; `.inputOutput` when the bytes do
@@ -42,6 +44,8 @@ package enum AtomicFile {
     /// Writes the bytes of `secret` to the file at `path`, without a copy of them in ordinary memory.
     ///
     /// - Parameters:
+    ///   - secret: the bytes, which are not copied.
+    ///   - path: the name that the file gets.
     ///   - mode: the new file's permissions, whatever the process's umask.
     ///   - replacing: whether an earlier file of that name goes.
     /// - Throws: `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name is taken and
@@ -57,6 +61,7 @@ package enum AtomicFile {
     /// Lets `fill` write a new file, and then gives that file the name `path`.
     ///
     /// - Parameters:
+    ///   - path: the name that the file gets.
     ///   - replacing: whether an earlier file of that name goes.
     ///   - fill: gets the path of an empty file, mode 0600, in the folder of `path`.
     /// - Throws: what `fill` throws; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name

@@ -73,8 +73,10 @@ extension FileLock {
     /// Takes the lock of the file at `path`, which is made, mode 0600, where it is missing. Waits until the lock is
     /// free.
     ///
-    /// - Parameter forReading: whether the file exists and is opened for reading only, for a file system that cannot
-    ///   be written; the lock excludes others all the same.
+    /// - Parameters:
+    ///   - path: the file that is locked.
+    ///   - forReading: whether the file exists and is opened for reading only, for a file system that
+    ///     cannot be written; the lock excludes others all the same.
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquire(_ path: String, forReading: Bool = false) throws(FileError) -> FileLock {
         while true {
@@ -85,7 +87,9 @@ extension FileLock {
     /// Takes the lock of the folder at `path` itself, which leaves no file behind; nil where another holder's lock
     /// forbids that.
     ///
-    /// - Parameter isShared: whether others may hold the folder's lock too, provided that they share it.
+    /// - Parameters:
+    ///   - path: the folder that is locked.
+    ///   - isShared: whether others may hold the folder's lock too, provided that they share it.
     /// - Throws: `FileError.Code.inputOutput`.
     package static func acquireIfFree(folder path: String, isShared: Bool) throws(FileError) -> FileLock? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -18,7 +18,9 @@ package struct PrivateFile: ~Copyable {
 
     /// Opens the file at `path`; nil when there is none.
     ///
-    /// - Parameter isWritable: whether the file is opened for writing too, as `wipe()` needs it.
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - isWritable: whether the file is opened for writing too, as `wipe()` needs it.
     /// - Throws: `FileError`: `.symbolicLink`; `.damagedFile` for anything but a regular file; `.foreignOwner`;
     ///   `.exposedFile` where other users may read or write it; `.inputOutput`.
     package static func open(_ path: String, isWritable: Bool = false) throws(FileError) -> PrivateFile? {

@@ -9,10 +9,11 @@ package enum PrivateFolder {
     /// The last component may not be a symbolic link: whoever could place one could lead secrets elsewhere.
     ///
     /// - Parameters:
+    ///   - path: the path of the folder.
     ///   - withParents: whether missing folders above it are made too.
-    ///   - marker: the name of a folder inside by which a folder is known to be ours to close. An open folder that
-    ///     is not empty and has no such folder inside is refused and left as it is. Nil where any folder of
-    ///     this user's may be closed.
+    ///   - marker: the name of a folder inside by which a folder is known to be ours to close. An open
+    ///     folder that is not empty and has no such folder inside is refused and left as it is. Nil where any
+    ///     folder of this user's may be closed.
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder` (see `marker`),
     ///   `.cannotCreate` or `.inputOutput`.
     package static func make(

@@ -22,7 +22,10 @@ package struct Console: Sendable {
 
     /// A console on the standard descriptors of this process.
     ///
-    /// - Parameter environment: the variables of the process, of which `NO_COLOR` matters (no-color.org).
+    /// - Parameters:
+    ///   - isJSON: whether the answer is one JSON document.
+    ///   - verbosity: how much goes to standard error.
+    ///   - environment: the variables of the process, of which `NO_COLOR` matters (no-color.org).
     package init(isJSON: Bool, verbosity: Verbosity, environment: [String: String]) {
         self.isJSON = isJSON
         self.verbosity = verbosity
@@ -57,7 +60,9 @@ package struct Console: Sendable {
 
     /// Writes a value as the one JSON document of this run, or as one of several.
     ///
-    /// - Parameter onOneLine: whether the document stands on one line, as each of several documents does.
+    /// - Parameters:
+    ///   - value: the value that is encoded.
+    ///   - onOneLine: whether the document stands on one line, as each of several documents does.
     /// - Throws: `CommandFailure` (74) when standard output does not take it.
     package func document(_ value: some Encodable, onOneLine: Bool = false) throws(CommandFailure) {
         let bytes: Data
@@ -73,6 +78,7 @@ package struct Console: Sendable {
     /// the key `error` where the command failed.
     ///
     /// - Parameters:
+    ///   - document: the answer as a document, for `--json`.
     ///   - failure: why the command fails, although it has an answer; nil where it succeeds.
     ///   - failures: the failures to tell the user of, after the answer; nil for `failure` alone.
     ///   - text: writes the answer as text.
@@ -135,7 +141,9 @@ package struct Console: Sendable {
 
     /// Tells what went wrong and what to do about it, whatever the verbosity.
     ///
-    /// - Parameter name: the name before the message; nil for the name of the running command.
+    /// - Parameters:
+    ///   - failure: what went wrong.
+    ///   - name: the name before the message; nil for the name of the running command.
     package static func failure(_ failure: CommandFailure, of name: String? = nil) {
         standardError("\(name ?? CommandMain.programName): \(failure.message)")
         if let hint = failure.hint { standardError("hint: \(hint)") }

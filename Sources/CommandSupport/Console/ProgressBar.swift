@@ -15,7 +15,9 @@ package struct ProgressBar {
     /// A bar for `total` of something.
     ///
     /// - Parameters:
+    ///   - console: the console that the bar is drawn on.
     ///   - noun: what is counted, in the plural.
+    ///   - total: the number at which the bar is full.
     ///   - now: the clock; its reading must not go back.
     package init(
         _ console: Console, _ noun: String, total: Int,

@@ -4,7 +4,9 @@ package import Foundation
 package enum DocumentCoding {
     /// The bytes of a document, without a newline at the end.
     ///
-    /// - Parameter onOneLine: whether the document stands on one line, as each of several documents does.
+    /// - Parameters:
+    ///   - document: the value that is encoded.
+    ///   - onOneLine: whether the document stands on one line, as each of several documents does.
     /// - Throws: `EncodingError`.
     package static func encode(_ document: some Encodable, onOneLine: Bool = false) throws -> Data {
         let encoder = JSONEncoder()

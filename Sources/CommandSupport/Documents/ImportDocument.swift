@@ -75,7 +75,10 @@ package struct ImportDocument: Codable, Sendable {
 
     /// The results of an import.
     ///
-    /// - Parameter missing: the types that were required and did not arrive; nil where none was required.
+    /// - Parameters:
+    ///   - results: a row for each identity and each failure.
+    ///   - missing: the types that were required and did not arrive; nil where none was required.
+    ///   - skipped: the entries of archives that were not read.
     package init(results: [Row], missing: [String]? = nil, skipped: [Skipped] = []) {
         self.results = results
         self.skipped = skipped.isEmpty ? nil : skipped
@@ -87,9 +90,11 @@ extension Console {
     /// Presents the results of an import. Standard error gets the message and the hint of each failed row, and the
     /// entries that were skipped.
     ///
-    /// - Parameter failure: the failure that gives the exit code: one of the rows', or `missing`.
-    /// - Parameter missing: the failure that required types are missing, which is told after the rows; nil where
-    ///   none is.
+    /// - Parameters:
+    ///   - document: the results.
+    ///   - failure: the failure that gives the exit code: one of the rows', or `missing`.
+    ///   - missing: the failure that required types are missing, which is told after the rows; nil where
+    ///     none is.
     /// - Throws: the failure that gives the exit code; `CommandFailure` (74) when standard output does not take the
     ///   results.
     package func present(

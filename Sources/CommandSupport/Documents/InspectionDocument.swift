@@ -62,7 +62,9 @@ package struct InspectionDocument: Codable, Sendable {
 
     /// Describes what the reader found in a file.
     ///
-    /// - Parameter verdicts: the verdicts of reader models; nil where they were not asked for.
+    /// - Parameters:
+    ///   - report: what the reader found.
+    ///   - verdicts: the verdicts of reader models; nil where they were not asked for.
     package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil) {
         let contents = report.contents
         verdict = report.verdict.rawValue

@@ -24,7 +24,9 @@ package struct ItemListingDocument: Codable, Sendable {
 
         /// Describes an item.
         ///
-        /// - Parameter enabled: whether the consumer may pick the item; nil in the provider's own list.
+        /// - Parameters:
+        ///   - item: the item.
+        ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
         package init(_ item: Item, enabled: Bool? = nil) {
             identifier = item.identifier
             filename = item.filename

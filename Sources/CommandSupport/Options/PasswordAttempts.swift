@@ -43,7 +43,9 @@ package struct PasswordAttempts {
 
     /// The result of `attempt` under the first password that is not wrong.
     ///
-    /// - Parameter name: the file that the user is asked the password of.
+    /// - Parameters:
+    ///   - name: the file that the user is asked the password of.
+    ///   - attempt: opens the file with a password; nil stands for no password.
     /// - Throws: what `attempt` throws for the last password there is.
     package mutating func open<Result>(
         _ name: String, _ attempt: (SecretBytes?) throws -> Result

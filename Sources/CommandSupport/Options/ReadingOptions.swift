@@ -34,7 +34,10 @@ package struct ReadingOptions: ParsableArguments {
 
     /// Reads a file with the first of the passwords that is right.
     ///
-    /// - Parameter name: the name of the file, for the question on the terminal.
+    /// - Parameters:
+    ///   - bytes: the contents of the file.
+    ///   - passwords: the passwords to try; remembers the one that was right.
+    ///   - name: the name of the file, for the question on the terminal.
     /// - Throws: `PKCS12Error` for a file that cannot be read, or that no password opens.
     package func open(
         _ bytes: [UInt8], with passwords: inout PasswordAttempts, named name: String

@@ -40,7 +40,9 @@ package struct AppGroup: Sendable {
 
     /// Changes the file `name` while no other process or thread changes any file of the group.
     ///
-    /// - Parameter body: gets the file's bytes, nil for no file, and leaves those that the file shall have.
+    /// - Parameters:
+    ///   - name: the name of the file in the group.
+    ///   - body: gets the file's bytes, nil for no file, and leaves those that the file shall have.
     /// - Throws: what `body` throws, or a `FileError`; the earlier file stays.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)

@@ -68,7 +68,10 @@ package struct GroupStateFile: Sendable {
     /// Makes the state file `name` of `group`; nothing is read or written yet.
     ///
     /// - Parameters:
-    ///   - keychain: holds the file's key, under the service `app-group-state` and the file's name as the account.
+    ///   - name: the name of the file in the group.
+    ///   - group: the app group that holds the file.
+    ///   - keychain: holds the file's key, under the service `app-group-state` and the file's name as the
+    ///     account.
     ///   - keychainGroup: the access group of the key, which the apps share.
     ///   - version: the version that is written, and the only one that is read.
     ///   - required: the names of fields without which the others are of no use.

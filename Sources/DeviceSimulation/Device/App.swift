@@ -64,6 +64,7 @@ package struct App: Sendable, Hashable {
     /// Makes an extension of this app.
     ///
     /// - Parameters:
+    ///   - kind: what the extension is for.
     ///   - name: the last part of the extension's bundle identifier, behind the app's and a dot.
     ///   - entitlements: the extension's own; nil for those that the app has.
     package func member(_ kind: Kind, name: String, entitlements: Entitlements? = nil) -> App {

@@ -18,7 +18,9 @@ package final class ScratchDevice: Sendable {
 
     /// Removes the scratch devices on `device` that nobody uses, and takes a path for a new one.
     ///
-    /// - Parameter runtimeDirectory: the folder for sockets whose path would be too long; nil where there is none.
+    /// - Parameters:
+    ///   - device: the device that holds the scratch devices.
+    ///   - runtimeDirectory: the folder for sockets whose path would be too long; nil where there is none.
     /// - Throws: `FileError` when the folder or the lock cannot be made.
     package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()

@@ -55,7 +55,12 @@ extension Keychain {
     /// Reads the password of `account` at `service`, or makes and stores one where there is none. Of several callers at
     /// once, in any processes, one makes the password and all get that one.
     ///
-    /// - Parameter make: makes the password.
+    /// - Parameters:
+    ///   - service: the name of the service.
+    ///   - account: the name of the account.
+    ///   - accessibility: when a password that is made here can be read.
+    ///   - accessGroup: the access group of the password; nil for the app's own.
+    ///   - make: makes the password.
     /// - Throws: `KeychainError`: `.internalError`, with the error of `make` as the cause; `.interactionNotAllowed`,
     ///   `.decode`, `.missingEntitlement`, or trouble with the database.
     package func createOrReadPassword(

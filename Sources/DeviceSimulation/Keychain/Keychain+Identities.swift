@@ -74,6 +74,7 @@ extension Keychain {
     /// - Parameters:
     ///   - id: the id after which the page begins; 0 for the first page.
     ///   - limit: the greatest number of identities in the page.
+    ///   - accessGroup: the access group to search; nil for every group of the app.
     /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func identities(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
@@ -94,6 +95,7 @@ extension Keychain {
     /// - Parameters:
     ///   - id: the id after which the page begins; 0 for the first page.
     ///   - limit: the greatest number of identities in the page.
+    ///   - accessGroup: the access group to search; nil for every group of the app.
     /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
     package func identityAttributes(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil

@@ -32,8 +32,10 @@ extension Keychain {
     /// in the order in which they were added.
     ///
     /// - Parameters:
+    ///   - query: the attributes that an item must have.
     ///   - limit: the greatest number of items to give.
-    ///   - returnsData: whether the secrets are decrypted too. Otherwise altered attributes are not noticed.
+    ///   - returnsData: whether the secrets are decrypted too. Otherwise altered attributes are not
+    ///     noticed.
     /// - Throws: `KeychainError`: `.itemNotFound` when nothing matches; with `returnsData`, `.interactionNotAllowed`
     ///   while the device's state keeps a secret closed, and `.decode` when an item was altered; `.missingEntitlement`.
     package func copyMatching(

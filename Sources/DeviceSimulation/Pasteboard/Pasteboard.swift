@@ -27,6 +27,7 @@ package struct Pasteboard: Sendable {
     /// Puts `secret` on the pasteboard, in place of the earlier item.
     ///
     /// - Parameters:
+    ///   - secret: the item.
     ///   - owner: the app that puts it there.
     ///   - now: the current time.
     ///   - lifetime: the time after which the item is gone, in seconds.

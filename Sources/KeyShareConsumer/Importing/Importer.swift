@@ -40,9 +40,10 @@ package struct Importer: Sendable {
     /// Imports the bytes of a PKCS #12 file or a zip (docs/rules.md R7.1 to R7.5).
     ///
     /// - Parameters:
+    ///   - bytes: the contents of the file.
     ///   - name: the item or path that the results name.
-    ///   - password: the password of the file and of every entry alike; nil tries the absent password and the
-    ///     empty one.
+    ///   - password: the password of the file and of every entry alike; nil tries the absent password and
+    ///     the empty one.
     ///   - origin: the party that a wrong password is blamed on.
     /// - Returns: a result for each identity and each failure, in the order of the file, then one for each
     ///   entry that was skipped; never empty.
@@ -70,7 +71,10 @@ package struct Importer: Sendable {
     /// Imports the bytes of a file under one password after another, until no entry is under a wrong one or
     /// there is no other password. What an earlier password opened stays imported.
     ///
-    /// - Parameter passwords: the passwords to try, at least one; each is asked for only when it is needed.
+    /// - Parameters:
+    ///   - bytes: the contents of the file.
+    ///   - name: the item or path that the results name.
+    ///   - passwords: the passwords to try, at least one; each is asked for only when it is needed.
     /// - Returns: a result for each identity and each failure, and the last password that opened something.
     package func importFile(
         _ bytes: [UInt8], named name: String, trying passwords: some Sequence<SecretBytes?>
@@ -170,8 +174,10 @@ package struct FileReader: Sendable {
 
     /// Reads a file (docs/rules.md R7.3, R7.4): one bad entry of a zip does not lose the others.
     ///
-    /// - Parameter password: the password of the file and of every entry alike; nil tries the absent password
-    ///   and the empty one (R7.11).
+    /// - Parameters:
+    ///   - bytes: the contents of the file.
+    ///   - password: the password of the file and of every entry alike; nil tries the absent password and
+    ///     the empty one (R7.11).
     /// - Returns: one entry for a PKCS #12 file; for a zip an entry for each in the archive's order, then
     ///   those that were skipped.
     /// - Throws: `ZipError` where the archive as a whole is refused; `CancellationError`.

@@ -18,6 +18,8 @@ package struct LegacyImport: Sendable {
     /// Makes the consumer's side.
     ///
     /// - Parameters:
+    ///   - importer: imports what was read.
+    ///   - pasteboard: the device's pasteboard, where the provider puts the password.
     ///   - now: the clock of the device, by which a password on the pasteboard expires.
     ///   - consent: whether the user lets the consumer read the pasteboard.
     ///   - askUser: the password of an item, from the user; nil where the user gives none.
@@ -36,7 +38,10 @@ package struct LegacyImport: Sendable {
     /// Presents the provider's list for the requested types, chooses a row, reads the file and then the
     /// password, and imports. Neither is ever written to disk for review (docs/rules.md R7.8).
     ///
-    /// - Parameter name: the identifier or file name of the row.
+    /// - Parameters:
+    ///   - name: the identifier or file name of the row.
+    ///   - request: the requested types.
+    ///   - client: the connection to the provider.
     /// - Returns: a result for each identity and each failure; never empty.
     package func importRow(_ name: String, _ request: TypeRequest, from client: ProviderClient) async
         -> [ImportResult]

@@ -17,7 +17,9 @@ package struct IdentityValidator: Sendable {
     /// Makes a validator that refuses RSA keys below 2,048 bits and signatures over SHA-1 (OpenSSL's security
     /// level 2).
     ///
-    /// - Parameter certificates: the self-signed ones are trusted, the others help to build chains.
+    /// - Parameters:
+    ///   - certificates: the self-signed ones are trusted, the others help to build chains.
+    ///   - date: the moment as of which validity is judged.
     package init(trusting certificates: [Certificate], at date: Date) {
         verifier = CertificateVerifier(trustAnchors: certificates.filter(\.isSelfIssued))
         verifier.intermediates = certificates.filter { !$0.isSelfIssued }

@@ -25,6 +25,7 @@ package struct CatalogueSnapshot: Sendable {
     ///
     /// - Parameters:
     ///   - generation: the keychain's change count, taken before the identities were read.
+    ///   - identities: every identity of the provider.
     ///   - rootContents: which single files the root shows.
     package init(
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all

@@ -40,7 +40,10 @@ package struct LegacyListing: Sendable {
     /// Describes the file that choosing a row makes: `tmp.p12` or `tmp.zip` (docs/rules.md R4.11), under a new
     /// identifier.
     ///
-    /// - Parameter size: the file's size in bytes.
+    /// - Parameters:
+    ///   - row: the identifier of the chosen row.
+    ///   - size: the file's size in bytes.
+    ///   - random: where the identifier comes from.
     package func export(of row: String, size: Int, using random: inout some RandomNumberGenerator) -> Item {
         let chosen = rows.first { $0.identifier == row }
         let name = request.shape == .archive ? LegacyRequest.archiveName : Self.fileName

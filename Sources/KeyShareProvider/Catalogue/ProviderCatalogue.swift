@@ -9,7 +9,9 @@ package final class ProviderCatalogue: Sendable {
 
     /// Reads nothing yet.
     ///
-    /// - Parameter root: which single files the root shows.
+    /// - Parameters:
+    ///   - store: the provider's keychain.
+    ///   - root: which single files the root shows.
     package init(_ store: ProviderStore, root: RootContents) {
         self.store = store
         self.root = root

@@ -16,6 +16,7 @@ package struct Exporter: Sendable {
     /// Makes files from the identities of `store`.
     ///
     /// - Parameters:
+    ///   - store: the provider's keychain.
     ///   - profile: how files are encrypted (docs/rules.md R3.20).
     ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
     ///   - cacheSize: how many bytes of exported files are kept in memory.
@@ -34,7 +35,9 @@ package struct Exporter: Sendable {
 
     /// The size in bytes of an item that was exported before; nil where none was (docs/rules.md R3.22).
     ///
-    /// - Parameter generation: the keychain's change count; the file of a zip is of one count.
+    /// - Parameters:
+    ///   - identifier: the item.
+    ///   - generation: the keychain's change count; the file of a zip is of one count.
     package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
         cache.size(of: Self.name(identifier, generation))
     }

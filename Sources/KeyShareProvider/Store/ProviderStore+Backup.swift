@@ -6,8 +6,9 @@ extension ProviderStore {
     /// of mode 0600. A provider may be serving, and others may be writing.
     ///
     /// - Parameters:
-    ///   - keyPath: the file for the key, mode 0600, that opens on another device what may leave this one; nil for no
-    ///     key.
+    ///   - path: the file for the backup.
+    ///   - keyPath: the file for the key, mode 0600, that opens on another device what may leave this one;
+    ///     nil for no key.
     ///   - replacing: whether existing files are replaced.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.backUpKeychain`.
     /// - Returns: how many items the backup holds.
@@ -21,6 +22,7 @@ extension ProviderStore {
     /// and tells observers.
     ///
     /// - Parameters:
+    ///   - path: the backup.
     ///   - keyPath: the file of the backup's key; nil for a backup of this device.
     ///   - replacing: whether existing items are replaced.
     ///   - report: receives each problem of the first identity that is not sound.
@@ -42,6 +44,7 @@ extension ProviderStore {
     /// and with what still opens for other apps. No provider may be serving.
     ///
     /// - Parameters:
+    ///   - device: the device whose keychain is replaced.
     ///   - path: the backup; nil for a provider that holds nothing.
     ///   - keyPath: the file of the backup's key; nil for a backup of this device.
     ///   - report: receives each problem of the first identity of the backup that is not sound.

@@ -38,6 +38,7 @@ public enum Explanation {
     ///   - items: the items that the provider lists, containers before their contents; empty where only
     ///     identities are to be explained.
     ///   - identities: every identity that the provider holds.
+    ///   - request: the requested types.
     public static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
     ) -> [ItemDecision] {
@@ -76,7 +77,9 @@ public enum Explanation {
     /// Explains a request of the legacy mechanism: a row for every identity of the provider, listed or not,
     /// then one for every type of a request that names no identity.
     ///
-    /// - Parameter identities: every identity that the provider holds.
+    /// - Parameters:
+    ///   - identities: every identity that the provider holds.
+    ///   - request: the requested types.
     public static func legacy(identities: [IdentitySummary], request: TypeRequest) -> [ItemDecision] {
         let wanted = LegacyRequest(types: request.identifiers)
         let decisions = SortedIdentities(identities, under: .legacy).decide(wanted.selection)

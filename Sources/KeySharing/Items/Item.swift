@@ -60,7 +60,9 @@ extension Item {
     /// R3.12, R3.13, R3.15).
     ///
     /// - Parameters:
+    ///   - identity: what the file holds.
     ///   - selector: the 2025 folder that lists the file; nil for the root. Legacy has no folders.
+    ///   - mechanism: the mechanism whose names and types the row has.
     ///   - size: the size in bytes; nil where the file was never made.
     public static func file(
         _ identity: IdentitySummary, in selector: Selector? = nil, under mechanism: Mechanism,
@@ -75,7 +77,9 @@ extension Item {
 
     /// The 2025 folder of a selector.
     ///
-    /// - Parameter created: the date of the newest identity in the folder (docs/rules.md R3.16).
+    /// - Parameters:
+    ///   - selector: the selector.
+    ///   - created: the date of the newest identity in the folder (docs/rules.md R3.16).
     public static func folder(_ selector: Selector, created: Date) -> Item {
         Item(
             identifier: selector.folderName, filename: selector.folderName, kind: .folder,
@@ -85,6 +89,7 @@ extension Item {
     /// The 2025 zip of a selector.
     ///
     /// - Parameters:
+    ///   - selector: the selector.
     ///   - size: the size in bytes; nil where the zip was never made.
     ///   - created: the time of asking (docs/rules.md R3.15).
     public static func zip(_ selector: Selector, size: Int? = nil, created: Date) -> Item {
@@ -190,6 +195,7 @@ public enum ItemLookup {
     /// root, else by file name in the folders (docs/rules.md R7.18).
     ///
     /// - Parameters:
+    ///   - name: an identifier or a file name, as the user wrote it.
     ///   - item: the item of an identifier; nil where the provider has none.
     ///   - items: the items of the container with the identifier given.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; what `item` and `items` throw.

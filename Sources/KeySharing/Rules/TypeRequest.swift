@@ -63,7 +63,10 @@ extension TypeRequest {
     /// Decides about an item of the 2025 mechanism as the document picker does, by conformance of the item's
     /// type (docs/rules.md R2.7 to R2.9).
     ///
-    /// - Parameter isEmpty: whether the folder or zip is known to hold nothing.
+    /// - Parameters:
+    ///   - item: the item.
+    ///   - isEmpty: whether the folder or zip is known to hold nothing.
+    ///   - registry: the types that are known, with what they conform to.
     public func decide(
         _ item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
     ) -> ItemDecision {

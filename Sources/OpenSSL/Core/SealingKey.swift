@@ -26,7 +26,10 @@ package struct SealingKey: Sendable {
 
     /// Seals `plaintext` under a new nonce.
     ///
-    /// - Parameter associatedData: What the record belongs to; ``open(_:associatedData:)`` must be given equal bytes.
+    /// - Parameters:
+    ///   - plaintext: the bytes to seal.
+    ///   - associatedData: what the record belongs to; ``open(_:associatedData:)`` must be given equal
+    ///     bytes.
     /// - Throws: `OpenSSLError` if the random source or the cipher fails.
     package func seal(_ plaintext: SecretBytes, associatedData: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         let overhead = Self.nonceCount + Self.tagCount

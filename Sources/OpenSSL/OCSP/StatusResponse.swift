@@ -3,7 +3,7 @@ package import Foundation
 
 /// A response of the Online Certificate Status Protocol (RFC 6960 4.2) as it was given, in a file perhaps.
 ///
-/// Reading one verifies nothing; ``finding(on:issuedBy:at:_:)`` does, for one certificate.
+/// Reading one verifies nothing; ``finding(on:issuedBy:at:securityLevel:_:)`` does, for one certificate.
 package struct StatusResponse: Sendable, Hashable {
     /// What a response says about one certificate.
     package enum Finding: Sendable, Hashable {
@@ -49,7 +49,12 @@ package struct StatusResponse: Sendable, Hashable {
     /// The signature must be that of the issuer, or of a responder whose certificate the issuer signed for that
     /// purpose (RFC 6960 4.2.2.2). No nonce is asked for: the response answers nobody's request.
     ///
-    /// - Parameter securityLevel: the least strength of the responder's key and signature; nil for any.
+    /// - Parameters:
+    ///   - certificate: the certificate asked about.
+    ///   - issuer: the certificate of its issuer.
+    ///   - date: the moment as of which the response is judged.
+    ///   - securityLevel: the least strength of the responder's key and signature; nil for any.
+    ///   - objects: certificates that OpenSSL has decoded already, to be used again.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
         _ objects: VerificationObjects

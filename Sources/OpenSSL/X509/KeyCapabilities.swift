@@ -25,8 +25,11 @@ package struct KeyCapabilities: Sendable, Hashable {
 
     /// Finds the flags for `half` of a key of the kind `type`.
     ///
-    /// - Parameter usage: The certificate's key usage. Without one the key is not restricted (RFC 5280, 4.2.1.3), and
-    ///   its kind alone decides. A key of an unknown kind can do nothing.
+    /// - Parameters:
+    ///   - half: the private or the public key.
+    ///   - type: the kind of key.
+    ///   - usage: the certificate's key usage. Without one the key is not restricted (RFC 5280, 4.2.1.3),
+    ///     and its kind alone decides. A key of an unknown kind can do nothing.
     package init(_ half: Half, type: KeyType, usage: KeyUsage?) {
         func allows(_ bits: KeyUsage) -> Bool { usage.map { !$0.isDisjoint(with: bits) } ?? true }
         let signs = type.signs && allows([.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign])

@@ -20,7 +20,9 @@ package struct Provisioner: Sendable {
 
     /// A provisioner for a keychain.
     ///
-    /// - Parameter width: how many identities are made at a time; one for each core is fastest.
+    /// - Parameters:
+    ///   - store: the provider's keychain.
+    ///   - width: how many identities are made at a time; one for each core is fastest.
     package init(_ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount) {
         self.store = store
         self.width = max(width, 1)
@@ -56,7 +58,9 @@ package struct Provisioner: Sendable {
 
     /// Makes the identities of a run, below the authorities of an earlier run where these are valid long enough.
     ///
-    /// - Parameter progress: receives the number of identities that were made or skipped so far.
+    /// - Parameters:
+    ///   - run: what is to be made.
+    ///   - progress: receives the number of identities that were made or skipped so far.
     /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError` and `CertificateError` where they
     ///   cannot be made.
     package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
@@ -101,6 +105,7 @@ package struct Provisioner: Sendable {
     /// Finds the authorities that were made last, if each is valid over all of `span`, and makes new ones if not.
     ///
     /// - Parameters:
+    ///   - span: the time over which the authorities must be valid.
     ///   - algorithm: the algorithm of new authorities' keys.
     ///   - locations: where the certificates of new authorities say that the PKI answers.
     ///   - source: where new authorities' keys and numbers come from.

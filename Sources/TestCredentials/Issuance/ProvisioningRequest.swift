@@ -41,7 +41,11 @@ package struct ProvisioningRequest: Sendable {
 
     /// A request in which each person gets the same sets of credentials.
     ///
-    /// - Parameter personCount: nil for the number of `persons`.
+    /// - Parameters:
+    ///   - persons: whose credentials are made.
+    ///   - personCount: nil for the number of `persons`.
+    ///   - sets: the credentials that each person gets.
+    ///   - date: the moment that generations and relative starts count from.
     package init(
         persons: [TestPerson] = [], personCount: Int? = nil, sets: [CredentialSet],
         date: Date = Date(timeIntervalSince1970: 0)
@@ -119,6 +123,8 @@ package struct ProvisioningRun: Sendable {
     /// Begins a run of a request, or continues the one that was interrupted.
     ///
     /// - Parameters:
+    ///   - request: what is to be made.
+    ///   - store: the provider's keychain.
     ///   - seed: nil for a random run.
     ///   - purpose: tells runs of the same request apart that do different things.
     ///   - date: the moment that the request counts from; nil for now, which an interrupted run remembers.

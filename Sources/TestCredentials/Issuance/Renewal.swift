@@ -72,7 +72,8 @@ package struct Renewal: Sendable {
     /// grouped, because some have been renewed by then.
     ///
     /// - Parameters:
-    ///   - types: the types to renew; nil for all types.
+    ///   - store: the provider's keychain.
+    ///   - wanted: the types to renew; nil for all types.
     ///   - changes: what the renewal makes differently.
     /// - Throws: `ProvisioningError`: `.nothingToRenew`; `KeychainError` and `CertificateError` where the keychain
     ///   cannot be read.

@@ -20,7 +20,9 @@ package final class PKIResponder: Sendable {
 
     /// A responder for the PKIs in `store`.
     ///
-    /// - Parameter now: the clock, for the dates of lists and statuses.
+    /// - Parameters:
+    ///   - store: the provider's keychain.
+    ///   - now: the clock, for the dates of lists and statuses.
     package init(_ store: ProviderStore, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.now = now

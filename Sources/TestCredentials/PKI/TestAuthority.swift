@@ -44,8 +44,9 @@ package struct TestAuthority: Sendable {
     /// Makes new authorities with new keys.
     ///
     /// - Parameters:
-    ///   - validity: the period of the certificates to be issued. The authorities are valid from five years before it to
-    ///     twenty years after it.
+    ///   - algorithm: the algorithm of the authorities' keys.
+    ///   - validity: the period of the certificates to be issued. The authorities are valid from five years
+    ///     before it to twenty years after it.
     ///   - locations: where the authorities' certificates say that the PKI answers.
     ///   - number: distinguishes the names from those of other PKIs in one keychain.
     ///   - source: where keys, serial numbers and signatures come from.

@@ -214,7 +214,9 @@ package struct PersonDescription: Sendable, Hashable {
     /// Makes the persons of several descriptions. What a description leaves out follows from what it says and from its
     /// place in the list, so that one list gives the same persons each time.
     ///
-    /// - Parameter seed: the number of a seeded run; nil for a random one.
+    /// - Parameters:
+    ///   - descriptions: the descriptions, in the order of the persons.
+    ///   - seed: the number of a seeded run; nil for a random one.
     /// - Throws: `ProvisioningError`: `.malformedPerson` for a field that is wrong.
     package static func persons(
         _ descriptions: [PersonDescription], seed: UInt64?
@@ -270,7 +272,9 @@ extension PersonDescription {
 
     /// Reads one description or a list of them from a text in JSON or YAML.
     ///
-    /// - Parameter source: the name of the file, for errors.
+    /// - Parameters:
+    ///   - bytes: the text.
+    ///   - source: the name of the file, for errors.
     /// - Throws: `ProvisioningError`: `.malformedPerson` with file, line, column and what was expected.
     package static func list(
         _ bytes: [UInt8], source: String

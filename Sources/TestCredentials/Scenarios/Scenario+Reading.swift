@@ -8,6 +8,7 @@ extension Scenario {
     /// Reads a scenario from a YAML text.
     ///
     /// - Parameters:
+    ///   - bytes: the YAML text.
     ///   - name: the name of the scenario.
     ///   - source: the name of the file, for errors.
     /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and what was expected.

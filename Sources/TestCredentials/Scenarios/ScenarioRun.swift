@@ -30,6 +30,8 @@ package struct ScenarioRun: Sendable {
     /// Begins a run of a scenario, or continues the one that was interrupted.
     ///
     /// - Parameters:
+    ///   - scenario: the scenario.
+    ///   - store: the provider's keychain.
     ///   - seed: the number of a seeded run; nil for a random one.
     ///   - date: the moment that the scenario counts from; nil for now, which an interrupted run remembers.
     ///   - now: the time on the clock.
@@ -87,7 +89,9 @@ extension Scenario {
 extension Provisioner {
     /// Makes a scenario into the keychain, beside what the keychain holds: credentials first, then test vectors.
     ///
-    /// - Parameter progress: receives the number of identities that were made or skipped so far.
+    /// - Parameters:
+    ///   - run: what is to be made.
+    ///   - progress: receives the number of identities that were made or skipped so far.
     /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError`, `CertificateError` and
     ///   `PKCS12Error` where they cannot be made.
     package func run(_ run: ScenarioRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {

@@ -52,6 +52,7 @@ package struct MalformedArchive: Sendable {
     /// - Parameters:
     ///   - local: the offset in the local header; nil leaves local headers alone.
     ///   - central: the offset in the record of the central directory.
+    ///   - value: the number.
     ///   - size: how many bytes the number has.
     package mutating func patch(local: Int? = nil, central: Int, _ value: UInt32, size: Int = 4) {
         for (signature, field) in [(Self.localSignature, local), (Self.centralSignature, central)] {

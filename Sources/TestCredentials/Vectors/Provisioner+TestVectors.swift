@@ -7,10 +7,12 @@ extension Provisioner {
     /// Makes one test vector below the authorities of the keychain; stores nothing but new authorities.
     ///
     /// - Parameters:
+    ///   - vector: the test vector to make.
     ///   - person: whose credential is made.
     ///   - date: the moment at which a certificate is valid, unless the test vector says otherwise.
     ///   - algorithm: the algorithm of keys, new authorities' included.
     ///   - password: the password of a file.
+    ///   - locations: where certificates say that the PKI answers.
     ///   - source: where keys, signatures, serial numbers and salts come from.
     /// - Throws: `KeychainError` where authorities can be neither read nor stored; `OpenSSLError`,
     ///   `CertificateError`, `PKCS12Error` or `ZipError` where material cannot be made.

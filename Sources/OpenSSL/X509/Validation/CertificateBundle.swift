@@ -10,7 +10,9 @@ package struct CertificateBundle: Sendable {
 
     /// Parses the DER or BER of one bundle. Signatures of it are not looked at.
     ///
-    /// - Parameter mostItems: the most certificates and lists together.
+    /// - Parameters:
+    ///   - der: the bytes of the bundle.
+    ///   - mostItems: the most certificates and lists together.
     /// - Throws: `malformed`, also where the structure is another one than SignedData or holds too much;
     ///   `trailingBytes`.
     package init(der: [UInt8], mostItems: Int) throws(CertificateError) {
