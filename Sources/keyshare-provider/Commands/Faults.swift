@@ -16,7 +16,7 @@ struct Faults: AsyncParsableCommand {
 
             EXAMPLE:
               keyshare-provider faults
-              keyshare-provider faults --write specimens --seed 1 --at 2026-01-01
+              keyshare-provider faults --write test-vectors --seed 1 --at 2026-01-01
             """)
 
     @Option(
