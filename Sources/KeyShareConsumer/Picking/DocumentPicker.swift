@@ -24,7 +24,9 @@ package struct DocumentPicker: Sendable {
 
     /// The item that `name` names, by identifier or by file name (docs/rules.md R7.18, R7.19).
     ///
-    /// - Parameter mustBeEnabled: whether the item must have bytes and be enabled; a preview takes others too.
+    /// - Parameters:
+    ///   - name: an identifier or a file name, as the user wrote it.
+    ///   - mustBeEnabled: whether the item must have bytes and be enabled; a preview takes others too.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
     ///   `ProviderFailure`, `SocketError`.
     package func pick(_ name: String, mustBeEnabled: Bool = true) async throws -> Item {
