@@ -1,0 +1,74 @@
+internal import OpenSSL
+internal import PersistentToken
+internal import SecretMemory
+
+/// The format of `kSecKeyAlgorithmECIESEncryption…AESGCM`: the ephemeral public key, the ciphertext, the tag.
+///
+/// The derivation's shared information is the ephemeral public key and then the caller's. The key is for AES-128 on
+/// curves of up to 256 bits, and for AES-256 on larger ones. The initialisation vector is 16 zero bytes, or the 16
+/// bytes that the derivation gives behind the key.
+struct IntegratedEncryption {
+    private static let vectorCount = 16
+    private let digest: DigestAlgorithm
+    private let hasVariableIV: Bool
+    private let keyCount: Int
+    private let pointCount: Int
+    private let parameters: KeyOperationParameters
+
+    /// Prepares for an algorithm and a key.
+    ///
+    /// - Parameters:
+    ///   - algorithm: An ECIES algorithm.
+    ///   - bits: The size of the curve's order in bits.
+    ///   - parameters: The caller's shared information and associated data.
+    /// Nil for other algorithms.
+    init?(_ algorithm: SecKeyAlgorithm, bits: Int, parameters: KeyOperationParameters) {
+        guard case .eciesEncryption(_, let digest, let hasVariableIV) = algorithm else { return nil }
+        self.digest = digest.algorithm
+        self.hasVariableIV = hasVariableIV
+        self.parameters = parameters
+        keyCount = bits <= 256 ? 16 : 32
+        // An uncompressed point: one byte for the form, and two coordinates (SEC 1, 2.3.3).
+        pointCount = 1 + 2 * ((bits + 7) / 8)
+    }
+
+    /// Encrypts to a public key on the curve of `ephemeral`; nil where the keys are not on one curve.
+    ///
+    /// - Throws: `OpenSSLError` where OpenSSL refuses a key.
+    func encrypt(
+        _ plaintext: SecretBytes, to key: PublicKey, ephemeral: PrivateKey
+    ) throws(OpenSSLError) -> [UInt8]? {
+        guard let secret = try ephemeral.sharedSecret(with: Array(key.keyOctets)) else { return nil }
+        let point = Array(ephemeral.publicKey.keyOctets)
+        let (cipherKey, vector) = try derive(secret, point)
+        return point
+            + (try AESGCM.seal(
+                plaintext, key: cipherKey, vector: vector, associatedData: parameters.associatedData))
+    }
+
+    /// Decrypts; nil where the data do not decrypt.
+    ///
+    /// - Throws: `OpenSSLError` where OpenSSL refuses the key.
+    func decrypt(_ data: [UInt8], key: PrivateKey) throws(OpenSSLError) -> SecretBytes? {
+        guard data.count >= pointCount + AESGCM.tagCount else { return nil }
+        let point = Array(data[..<pointCount])
+        guard let secret = try key.sharedSecret(with: point) else { return nil }
+        let (cipherKey, vector) = try derive(secret, point)
+        return try AESGCM.open(
+            data[pointCount...], key: cipherKey, vector: vector, associatedData: parameters.associatedData)
+    }
+
+    private func derive(
+        _ secret: SecretBytes, _ point: [UInt8]
+    ) throws(OpenSSLError) -> (key: SecretBytes, vector: [UInt8]) {
+        let derived = try X963KeyDerivation.derive(
+            from: secret, digest: digest, sharedInfo: point + parameters.sharedInfo,
+            count: keyCount + (hasVariableIV ? Self.vectorCount : 0))
+        return unsafe derived.withUnsafeBytes { bytes in
+            let vector =
+                hasVariableIV
+                ? unsafe Array(bytes[keyCount...]) : [UInt8](repeating: 0, count: Self.vectorCount)
+            return unsafe (SecretBytes(bytes[..<keyCount]), vector)
+        }
+    }
+}

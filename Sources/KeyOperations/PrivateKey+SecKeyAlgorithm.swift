@@ -1,0 +1,141 @@
+package import OpenSSL
+package import PersistentToken
+package import SecretMemory
+
+extension PrivateKey {
+    /// Signs as `SecKeyCreateSignature` does.
+    ///
+    /// - Parameters:
+    ///   - data: A message, a digest or raw bytes, as the algorithm says.
+    ///   - algorithm: An algorithm for signatures.
+    ///   - parameters: With PSS, another salt or mask than the algorithm's.
+    /// - Returns: The signature in the form that the algorithm has.
+    /// - Throws: `badParameter` where the algorithm is not for this key or the data do not have its length.
+    package func sign(
+        _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
+        parameters: KeyOperationParameters = KeyOperationParameters()
+    ) throws(TokenError) -> [UInt8] {
+        guard algorithm.operation == .sign, algorithm.isSupported(by: type, bits: bits) else {
+            throw .unsupported(algorithm, type, bits: bits)
+        }
+        let input = try preparedInput(data, algorithm)
+        return try TokenError.reporting("signing") { () throws(OpenSSLError) -> [UInt8]? in
+            if let padding = algorithm.padding(parameters) { return try signRSA(input, padding: padding) }
+            let signature = try signECDSA(input)
+            return algorithm == .ecdsaSignatureRFC4754 || parameters.isSignatureConcatenated
+                ? ECDSASignature.concatenated(signature, bits: bits) : signature
+        }
+    }
+
+    /// Decrypts as `SecKeyCreateDecryptedData` does.
+    ///
+    /// - Parameters:
+    ///   - data: The ciphertext.
+    ///   - algorithm: An algorithm for encryption.
+    ///   - parameters: What an ECIES algorithm takes besides; with OAEP a label, or another mask than the algorithm's.
+    /// - Throws: `badParameter` where the algorithm is not for this key or the data are too short for it;
+    ///   `corruptedData` where they do not decrypt.
+    package func decrypt(
+        _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
+        parameters: KeyOperationParameters = KeyOperationParameters()
+    ) throws(TokenError) -> SecretBytes {
+        guard algorithm.operation == .decrypt, algorithm.isSupported(by: type, bits: bits) else {
+            throw .unsupported(algorithm, type, bits: bits)
+        }
+        let plaintext: SecretBytes?
+        do throws(OpenSSLError) {
+            switch algorithm {
+            case .rsaEncryptionOAEPAESGCM:
+                plaintext = try HybridEncryption.decrypt(data, key: self, algorithm)
+            case .eciesEncryption:
+                plaintext = try IntegratedEncryption(algorithm, bits: bits, parameters: parameters)?
+                    .decrypt(data, key: self)
+            default:
+                plaintext = try decryptRSA(padded(data), padding: algorithm.padding(parameters) ?? .none)
+            }
+        } catch {
+            throw .refusal("decrypting", error)
+        }
+        guard let plaintext else {
+            throw TokenError(
+                .corruptedData, "the data do not decrypt with this key under \(algorithm.name)",
+                obstacle: .undecryptable)
+        }
+        return plaintext
+    }
+
+    /// Agrees on a secret as `SecKeyCopyKeyExchangeResult` does.
+    ///
+    /// - Parameters:
+    ///   - point: The other public key, an encoded point (SEC 1, 2.3.3).
+    ///   - algorithm: An algorithm for key exchange.
+    ///   - parameters: With a derivation, how many bytes are asked for, and the shared information.
+    /// - Throws: `badParameter` where the algorithm is not for this key, the point is not one of its curve, or a
+    ///   derivation is asked for no bytes.
+    package func exchangeKey(
+        with point: [UInt8], _ algorithm: SecKeyAlgorithm, parameters: KeyOperationParameters
+    ) throws(TokenError) -> SecretBytes {
+        guard case .ecdhKeyExchange(_, let digest) = algorithm, algorithm.isSupported(by: type, bits: bits)
+        else {
+            throw .unsupported(algorithm, type, bits: bits)
+        }
+        return try TokenError.reporting("the key exchange") { () throws(OpenSSLError) -> SecretBytes? in
+            let secret = try sharedSecret(with: point)
+            guard let secret, let digest else { return secret }
+            return try X963KeyDerivation.derive(
+                from: secret, digest: digest.algorithm, sharedInfo: parameters.sharedInfo,
+                count: parameters.requestedSize)
+        }
+    }
+
+    /// The bytes that OpenSSL signs: the digest of a message, a digest of the right length, or padded bytes.
+    private func preparedInput(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws(TokenError) -> [UInt8] {
+        let size = (bits + 7) / 8
+        switch algorithm {
+        case .rsaSignatureRaw:
+            guard data.count <= size else {
+                throw .wrongLength(data.count, "at most \(size) bytes", algorithm)
+            }
+            return padded(data)
+        case .rsaSignatureDigestPKCS1v15Raw:
+            guard data.count <= size - 11 else {
+                throw .wrongLength(data.count, "at most \(size - 11) bytes", algorithm)
+            }
+            return data
+        case .ecdsaSignatureRFC4754, .ecdsaSignatureDigestX962Raw:
+            guard (1...DigestAlgorithm.sha512.byteCount).contains(data.count) else {
+                throw .wrongLength(
+                    data.count, "a digest of 1 to \(DigestAlgorithm.sha512.byteCount) bytes", algorithm)
+            }
+            return data
+        default: return try algorithm.digested(data)
+        }
+    }
+
+    /// The data with zeros in front, as many bytes as the modulus has.
+    private func padded(_ data: [UInt8]) -> [UInt8] {
+        [UInt8](repeating: 0, count: max(0, (bits + 7) / 8 - data.count)) + data
+    }
+}
+
+extension SecKeyAlgorithm {
+    /// The digest of a message, or the data where the algorithm takes a digest.
+    ///
+    /// - Throws: `badParameter` where a digest has the wrong length.
+    func digested(_ data: [UInt8]) throws(TokenError) -> [UInt8] {
+        guard let digest else { return data }
+        guard takesMessage else {
+            guard data.count == digest.byteCount else {
+                throw .wrongLength(data.count, "a digest of \(digest.byteCount) bytes", self)
+            }
+            return data
+        }
+        do {
+            let stream = try DigestStream(digest.algorithm)
+            try stream.update(data)
+            return try stream.finish()
+        } catch {
+            throw TokenError(.communicationError, "the message could not be digested: \(error)")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package import OpenSSL
+package import PersistentToken
+
+extension SecKeyDigest {
+    /// The digest as OpenSSL has it.
+    package var algorithm: DigestAlgorithm {
+        switch self {
+        case .sha1: .sha1
+        case .sha224: .sha224
+        case .sha256: .sha256
+        case .sha384: .sha384
+        case .sha512: .sha512
+        }
+    }
+}
+
+extension SecKeyAlgorithm {
+    /// The padding of an RSA algorithm; nil for algorithms on curves.
+    var padding: RSAPadding? { padding(KeyOperationParameters()) }
+
+    /// The padding of an RSA algorithm with the parameters of an operation; nil for algorithms on curves.
+    func padding(_ parameters: KeyOperationParameters) -> RSAPadding? {
+        let mask = parameters.maskDigest?.algorithm
+        return switch self {
+        case .rsaSignatureRaw, .rsaEncryptionRaw: RSAPadding.none
+        case .rsaSignatureDigestPKCS1v15Raw, .rsaEncryptionPKCS1: .pkcs1(nil)
+        case .rsaSignaturePKCS1v15(_, let digest): .pkcs1(digest.algorithm)
+        case .rsaSignaturePSS(_, let digest):
+            .pss(
+                digest.algorithm, mask: mask ?? digest.algorithm,
+                saltLength: parameters.saltLength ?? digest.byteCount)
+        case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):
+            .oaep(digest.algorithm, mask: mask ?? digest.algorithm, label: parameters.label)
+        case .ecdsaSignatureRFC4754, .ecdsaSignatureDigestX962Raw, .ecdsaSignatureX962, .ecdhKeyExchange,
+            .eciesEncryption:
+            nil
+        }
+    }
+
+    /// Whether a key of a kind and size can serve the algorithm at all, as `SecKeyIsAlgorithmSupported` answers for a
+    /// key in software.
+    ///
+    /// - Parameters:
+    ///   - type: The kind of key.
+    ///   - bits: The size of the key in bits.
+    package func isSupported(by type: KeyType, bits: Int) -> Bool {
+        let bytes = (bits + 7) / 8
+        switch self {
+        case .rsaSignatureRaw, .rsaEncryptionRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaEncryptionPKCS1:
+            return type == .rsa
+        // The digest's identifier takes up to 19 bytes, the padding at least 11 (RFC 8017, 9.2).
+        case .rsaSignaturePKCS1v15(_, let digest):
+            return type == .rsa && bytes >= digest.byteCount + (digest == .sha1 ? 15 : 19) + 11
+        // emBits is one less than the modulus has, and emLen holds digest, salt and two bytes (RFC 8017, 9.1.1).
+        case .rsaSignaturePSS(_, let digest): return type == .rsa && bits >= 16 * digest.byteCount + 9
+        case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):
+            return type == .rsa && bytes >= 2 * digest.byteCount + 2
+        case .ecdsaSignatureRFC4754, .ecdsaSignatureDigestX962Raw, .ecdsaSignatureX962, .ecdhKeyExchange,
+            .eciesEncryption:
+            if case .ec = type { return true }
+            return false
+        }
+    }
+}
+
+extension TokenError {
+    /// The error for an algorithm that a key of this kind and size does not have.
+    package static func unsupported(_ algorithm: SecKeyAlgorithm, _ type: KeyType, bits: Int) -> TokenError {
+        TokenError(
+            .badParameter, "the algorithm \(algorithm.name) is not for a key \(type.name) of \(bits) bits",
+            obstacle: .wrongAlgorithm)
+    }
+
+    /// The error for input of a length that an algorithm does not take.
+    static func wrongLength(_ count: Int, _ expected: String, _ algorithm: SecKeyAlgorithm) -> TokenError {
+        TokenError(
+            .badParameter, "\(algorithm.name) takes \(expected), and got \(count) bytes",
+            obstacle: .wrongLength)
+    }
+
+    /// The error for what OpenSSL refuses, because key and input do not fit.
+    static func refusal(_ operation: String, _ error: OpenSSLError) -> TokenError {
+        TokenError(.badParameter, "\(operation) failed: \(error.reason)", obstacle: .wrongLength)
+    }
+
+    /// The result of an operation, or the error for what OpenSSL refuses or what has no result.
+    static func reporting<Result>(
+        _ operation: String, _ body: () throws(OpenSSLError) -> Result?
+    ) throws(TokenError) -> Result {
+        let result: Result?
+        do throws(OpenSSLError) {
+            result = try body()
+        } catch {
+            throw refusal(operation, error)
+        }
+        guard let result else {
+            throw TokenError(
+                .badParameter, "\(operation) failed: the keys are not on one curve", obstacle: .wrongAlgorithm
+            )
+        }
+        return result
+    }
+}

@@ -1,0 +1,69 @@
+internal import COpenSSL
+
+/// A digest of the family SHA-1 and SHA-2 (FIPS 180-4), for operations with keys.
+package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
+    case sha1 = "SHA1"
+    case sha224 = "SHA224"
+    case sha256 = "SHA256"
+    case sha384 = "SHA384"
+    case sha512 = "SHA512"
+
+    /// The length of a digest, in bytes.
+    package var byteCount: Int { unsafe pointer.map { unsafe Int(EVP_MD_get_size($0)) } ?? 0 }
+
+    /// The C digest (`EVP_MD`), a constant of OpenSSL that nobody frees.
+    var pointer: OpaquePointer? {
+        switch self {
+        case .sha1: unsafe EVP_sha1()
+        case .sha224: unsafe EVP_sha224()
+        case .sha256: unsafe EVP_sha256()
+        case .sha384: unsafe EVP_sha384()
+        case .sha512: unsafe EVP_sha512()
+        }
+    }
+}
+
+/// A digest of bytes that arrive in parts.
+///
+/// Not `Sendable`: one caller feeds it.
+@safe package final class DigestStream {
+    private let context: OpaquePointer?
+
+    /// Begins a digest.
+    ///
+    /// - Throws: `OpenSSLError` if OpenSSL refuses the algorithm.
+    package init(_ algorithm: DigestAlgorithm) throws(OpenSSLError) {
+        unsafe context = EVP_MD_CTX_new()
+        guard unsafe EVP_DigestInit_ex(context, algorithm.pointer, nil) == 1 else {
+            throw .draining("beginning a digest (\(algorithm.rawValue))")
+        }
+    }
+
+    deinit {
+        unsafe EVP_MD_CTX_free(context)
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// - Throws: `OpenSSLError` after ``finish()``.
+    package func update(_ bytes: some Collection<UInt8>) throws(OpenSSLError) {
+        let result =
+            unsafe bytes.withContiguousStorageIfAvailable {
+                unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count)
+            }
+            ?? Array(bytes).withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+        guard result == 1 else { throw .draining("digesting") }
+    }
+
+    /// The digest of everything that was taken; the stream takes nothing more.
+    ///
+    /// - Throws: `OpenSSLError` where it was called before.
+    package func finish() throws(OpenSSLError) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: CUnsignedInt = 0
+        guard unsafe EVP_DigestFinal_ex(context, &digest, &count) == 1 else {
+            throw .draining("ending a digest")
+        }
+        return Array(digest.prefix(Int(count)))
+    }
+}

@@ -1,0 +1,51 @@
+internal import COpenSSL
+
+/// The two forms of an ECDSA signature: DER (RFC 3279, 2.2.3) and the two numbers one behind the other (RFC 4754, 7).
+package enum ECDSASignature {
+    /// The numbers of a signature in DER, each in as many bytes as the curve's order has.
+    ///
+    /// - Parameters:
+    ///   - der: The signature in DER.
+    ///   - bits: The size of the key in bits.
+    /// - Returns: nil if the bytes are no such signature, or a number does not fit.
+    package static func concatenated(_ der: [UInt8], bits: Int) -> [UInt8]? {
+        let size = (bits + 7) / 8
+        let signature = unsafe der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var cursor = bytes.baseAddress
+            return unsafe d2i_ECDSA_SIG(nil, &cursor, bytes.count)
+        }
+        defer { unsafe ECDSA_SIG_free(signature) }
+        guard let signature = unsafe signature else {
+            OpenSSLError.discardQueue()
+            return nil
+        }
+        var numbers = [UInt8](repeating: 0, count: 2 * size)
+        let isWritten = unsafe numbers.withUnsafeMutableBufferPointer { output -> Bool in
+            guard let base = output.baseAddress else { return false }
+            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, CInt(size)) == CInt(size)
+                && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + size, CInt(size)) == CInt(size)
+        }
+        OpenSSLError.discardQueue()
+        return isWritten ? numbers : nil
+    }
+
+    /// The DER of a signature that is the two numbers one behind the other; nil for an odd number of bytes.
+    package static func der(_ concatenated: [UInt8]) -> [UInt8]? {
+        guard concatenated.count.isMultiple(of: 2), !concatenated.isEmpty else { return nil }
+        let half = concatenated.count / 2
+        guard let signature = unsafe ECDSA_SIG_new() else { return nil }
+        defer { unsafe ECDSA_SIG_free(signature) }
+        return unsafe concatenated.withUnsafeBufferPointer { bytes -> [UInt8]? in
+            guard let base = bytes.baseAddress else { return nil }
+            let first = unsafe BN_bin2bn(base, CInt(half), nil)
+            let second = unsafe BN_bin2bn(base + half, CInt(half), nil)
+            // The signature takes the numbers over.
+            guard unsafe ECDSA_SIG_set0(signature, first, second) == 1 else {
+                unsafe BN_free(first)
+                unsafe BN_free(second)
+                return nil
+            }
+            return unsafe OpenSSLASN1.der(signature) { unsafe i2d_ECDSA_SIG($0, $1) }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import SecretMemory
+internal import COpenSSL
+
+/// One call of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` and their like, which all have one shape: they write at most as many
+/// bytes as they say when they are first asked.
+enum KeyOperation {
+    case sign, encrypt, decrypt
+
+    /// Gives a ready context to `body`, and frees it.
+    ///
+    /// - Returns: nil if OpenSSL refuses the key or the settings, or if `body` returns nil; the error queue says why.
+    static func withContext<Result>(
+        for key: OpaquePointer, start: (OpaquePointer?) -> CInt, configure: (OpaquePointer) -> Bool,
+        _ body: (OpaquePointer) -> Result?
+    ) -> Result? {
+        guard
+            let context = unsafe EVP_PKEY_CTX_new_from_pkey(LibraryContext.standard.pointer, key, nil)
+        else { return nil }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        guard unsafe start(context) == 1, unsafe configure(context) else { return nil }
+        return unsafe body(context)
+    }
+
+    /// Carries the operation out.
+    ///
+    /// - Parameters:
+    ///   - key: The C key (`EVP_PKEY`).
+    ///   - input: The bytes to sign, encrypt or decrypt.
+    ///   - configure: Sets padding and digests in the context; returns false if OpenSSL refuses them.
+    /// - Returns: The result; nil if OpenSSL refuses, with the reasons in the error queue.
+    func run(_ key: OpaquePointer, _ input: SecretBytes, configure: (OpaquePointer) -> Bool) -> SecretBytes? {
+        unsafe Self.withContext(for: key, start: start, configure: configure) { context in
+            unsafe input.withUnsafeBytes { bytes -> SecretBytes? in
+                let source = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                var count = 0
+                guard unsafe transform(context, nil, &count, source, bytes.count) == 1 else { return nil }
+                var succeeded = false
+                let output = unsafe SecretBytes(capacity: count) { output in
+                    let target = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                    succeeded = unsafe transform(context, target, &count, source, bytes.count) == 1
+                    return succeeded ? count : 0
+                }
+                return succeeded ? output : nil
+            }
+        }
+    }
+
+    /// Begins the operation in a context.
+    private func start(_ context: OpaquePointer?) -> CInt {
+        switch self {
+        case .sign: unsafe EVP_PKEY_sign_init(context)
+        case .encrypt: unsafe EVP_PKEY_encrypt_init(context)
+        case .decrypt: unsafe EVP_PKEY_decrypt_init(context)
+        }
+    }
+
+    /// Carries the operation out, or with no output says how many bytes it writes at most.
+    private func transform(
+        _ context: OpaquePointer?, _ output: UnsafeMutablePointer<UInt8>?, _ count: inout Int,
+        _ input: UnsafePointer<UInt8>?, _ inputCount: Int
+    ) -> CInt {
+        switch self {
+        case .sign: unsafe EVP_PKEY_sign(context, output, &count, input, inputCount)
+        case .encrypt: unsafe EVP_PKEY_encrypt(context, output, &count, input, inputCount)
+        case .decrypt: unsafe EVP_PKEY_decrypt(context, output, &count, input, inputCount)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// A token as a PKCS #11 module shows it: a certificate in the parts that PKCS #11 has attributes for, and what is known of
+/// the key. The module reads no ASN.1 itself.
+package struct TokenObject: Sendable, Hashable {
+    /// The public key.
+    package enum Key: Sendable, Hashable {
+        /// Modulus and exponent, most significant byte first, without leading zeros.
+        case rsa(modulus: [UInt8], exponent: [UInt8])
+        /// The curve as `ECParameters` and the point as an `OCTET STRING`, both in DER.
+        case ec(parameters: [UInt8], point: [UInt8])
+    }
+
+    /// The identifier of the token's object (`kSecAttrTokenOID`).
+    package var objectID: String
+    /// A name that no other object of the list has: type and common name, and for older certificates the end of it the
+    /// beginning of the serial number.
+    package var label: String
+    /// The SHA-1 of the public key (`kSecAttrApplicationLabel`).
+    package var keyID: [UInt8]
+    /// The certificate in DER.
+    package var certificate: [UInt8]
+    /// The subject's name in DER.
+    package var subject: [UInt8]
+    /// The issuer's name in DER.
+    package var issuer: [UInt8]
+    /// The serial number as an `INTEGER` in DER.
+    package var serialNumber: [UInt8]
+    /// The `SubjectPublicKeyInfo` in DER.
+    package var publicKeyInfo: [UInt8]
+    /// The first three bytes of the SHA-1 of the certificate.
+    package var checkValue: [UInt8]
+    /// When the certificate's validity begins, in milliseconds since 1970.
+    package var notBefore: Int64
+    /// When the certificate's validity ends, in milliseconds since 1970.
+    package var notAfter: Int64
+    /// The public key.
+    package var key: Key
+    /// The size of the key in bits.
+    package var keyBits: Int
+    /// What the key does.
+    package var properties: TokenKeyProperties
+    /// Whether the key is there.
+    package var hasKey: Bool
+    /// Whether the certificate is an authority's.
+    package var isAuthority: Bool
+
+    /// Makes an object of its parts.
+    package init(
+        objectID: String, label: String, keyID: [UInt8], certificate: [UInt8], subject: [UInt8],
+        issuer: [UInt8], serialNumber: [UInt8], publicKeyInfo: [UInt8], checkValue: [UInt8],
+        notBefore: Int64, notAfter: Int64, key: Key, keyBits: Int, properties: TokenKeyProperties,
+        hasKey: Bool, isAuthority: Bool
+    ) {
+        self.objectID = objectID
+        self.label = label
+        self.keyID = keyID
+        self.certificate = certificate
+        self.subject = subject
+        self.issuer = issuer
+        self.serialNumber = serialNumber
+        self.publicKeyInfo = publicKeyInfo
+        self.checkValue = checkValue
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.key = key
+        self.keyBits = keyBits
+        self.properties = properties
+        self.hasKey = hasKey
+        self.isAuthority = isAuthority
+    }
+}
+
+/// A page of the objects of the tokens.
+package struct TokenObjectPage: Sendable, Hashable {
+    /// A number that grows whenever a token is registered or removed, or a key goes. Pages with different numbers do
+    /// not make up one list.
+    package var changeCount: UInt64
+    /// Whose certificates all of the tokens have: the EDIPI or the common name; empty where they are several persons'.
+    package var holder: String
+    /// The objects, in the order in which the tokens were registered.
+    package var objects: [TokenObject]
+    /// The cursor that asks for the next page; nil at the end.
+    package var nextCursor: String?
+
+    /// Makes a page of its parts.
+    package init(changeCount: UInt64, holder: String, objects: [TokenObject], nextCursor: String?) {
+        self.changeCount = changeCount
+        self.holder = holder
+        self.objects = objects
+        self.nextCursor = nextCursor
+    }
+}

@@ -1,0 +1,255 @@
+import Foundation
+import KeyOperations
+import OpenSSL
+import PersistentToken
+import SecretMemory
+import Testing
+
+/// A key and what another implementation made with it (`Vectors/make-vectors`).
+struct KeyVectors: Decodable {
+    struct Row: Decodable {
+        let algorithm: String
+        let input: String
+        let result: String
+        let sharedInfo: String?
+        let associatedData: String?
+    }
+
+    let key: String
+    let pkcs8: String
+    let rows: [Row]
+
+    static let all: [KeyVectors] = {
+        guard let url = Bundle.module.url(forResource: "vectors", withExtension: "json"),
+            let bytes = try? Data(contentsOf: url),
+            let vectors = try? JSONDecoder().decode([KeyVectors].self, from: bytes)
+        else { return [] }
+        return vectors
+    }()
+
+    func privateKey() throws -> PrivateKey { try PrivateKey(pkcs8: SecretBytes(bytes(pkcs8))) }
+}
+
+extension KeyVectors: CustomTestStringConvertible {
+    var testDescription: String { key }
+}
+
+/// The bytes of hexadecimal digits.
+func bytes(_ digits: String?) -> [UInt8] {
+    var rest = Substring(digits ?? "")
+    var bytes: [UInt8] = []
+    while !rest.isEmpty {
+        bytes.append(UInt8(rest.prefix(2), radix: 16) ?? 0)
+        rest = rest.dropFirst(2)
+    }
+    return bytes
+}
+
+func plain(_ secret: SecretBytes) -> [UInt8] { secret.withTransientArray { $0.map(\.self) } }
+
+@Suite("Key algorithms against another implementation")
+struct VectorTests {
+    @Test("There are vectors for six keys, and for every algorithm")
+    func completeness() {
+        #expect(
+            KeyVectors.all.map(\.key) == ["RSA-1024", "RSA-2048", "RSA-3072", "RSA-4096", "P-256", "P-384"])
+        let named = Set(KeyVectors.all.flatMap(\.rows).map(\.algorithm))
+        #expect(named == Set(SecKeyAlgorithm.allCases.map(\.name)))
+    }
+
+    @Test("Signatures of the other implementation verify, and altered ones do not", arguments: KeyVectors.all)
+    func signatures(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey().publicKey
+        for row in vectors.rows {
+            let algorithm = try #require(SecKeyAlgorithm(named: row.algorithm))
+            guard algorithm.operation == .sign else { continue }
+            var signature = bytes(row.result)
+            #expect(try key.verify(signature, of: bytes(row.input), algorithm), "\(row.algorithm)")
+            signature[signature.count - 1] ^= 1
+            #expect(try !key.verify(signature, of: bytes(row.input), algorithm), "\(row.algorithm), altered")
+        }
+    }
+
+    @Test(
+        "Deterministic signatures are those of the other implementation, bit for bit",
+        arguments: KeyVectors.all)
+    func deterministic(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey()
+        for row in vectors.rows {
+            let algorithm = try #require(SecKeyAlgorithm(named: row.algorithm))
+            guard algorithm.operation == .sign, algorithm.family == .rsa else { continue }
+            if case .rsaSignaturePSS = algorithm { continue }
+            #expect(try key.sign(bytes(row.input), algorithm) == bytes(row.result), "\(row.algorithm)")
+        }
+    }
+
+    @Test(
+        "Ciphertexts of the other implementation decrypt, and altered ones do not", arguments: KeyVectors.all)
+    func ciphertexts(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey()
+        for row in vectors.rows {
+            let algorithm = try #require(SecKeyAlgorithm(named: row.algorithm))
+            guard algorithm.operation == .decrypt else { continue }
+            let parameters = KeyOperationParameters(
+                sharedInfo: bytes(row.sharedInfo), associatedData: bytes(row.associatedData))
+            var ciphertext = bytes(row.result)
+            let plaintext = try key.decrypt(ciphertext, algorithm, parameters: parameters)
+            #expect(plain(plaintext) == bytes(row.input), "\(row.algorithm)")
+            ciphertext[ciphertext.count - 1] ^= 1
+            let altered = try? key.decrypt(ciphertext, algorithm, parameters: parameters)
+            #expect(altered.map(plain) != bytes(row.input), "\(row.algorithm), altered")
+        }
+    }
+
+    @Test("Key exchanges give what the other implementation derived", arguments: KeyVectors.all)
+    func exchanges(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey()
+        for row in vectors.rows {
+            let algorithm = try #require(SecKeyAlgorithm(named: row.algorithm))
+            guard algorithm.operation == .keyExchange else { continue }
+            let expected = bytes(row.input)
+            let secret = try key.exchangeKey(
+                with: bytes(row.result), algorithm,
+                parameters: KeyOperationParameters(
+                    requestedSize: expected.count, sharedInfo: bytes(row.sharedInfo)))
+            #expect(plain(secret) == expected, "\(row.algorithm)")
+        }
+    }
+}
+
+@Suite("Key algorithms, both halves")
+struct KeyOperationTests {
+    private static let message = Array("a message of some length".utf8)
+
+    @Test(
+        "Whatever a key of any kind supports, it signs and decrypts; everything else is refused",
+        arguments: KeyVectors.all)
+    func matrix(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey()
+        let publicKey = key.publicKey
+        for algorithm in SecKeyAlgorithm.allCases {
+            guard algorithm.isSupported(by: key.type, bits: key.bits) else {
+                #expect(throws: TokenError(.badParameter, ""), "\(algorithm.name)") {
+                    try use(key, algorithm)
+                }
+                continue
+            }
+            switch algorithm.operation {
+            case .sign:
+                let input = Self.input(algorithm)
+                let signature = try key.sign(input, algorithm)
+                #expect(try publicKey.verify(signature, of: input, algorithm), "\(algorithm.name)")
+            case .decrypt:
+                let secret = Array(Self.message.prefix(16))
+                guard !Self.isTooSmall(key, algorithm, secret.count) else { continue }
+                let ciphertext = try publicKey.encrypt(SecretBytes(secret), algorithm)
+                #expect(
+                    plain(try key.decrypt(ciphertext, algorithm)).suffix(16) == secret[...],
+                    "\(algorithm.name)")
+            case .keyExchange:
+                let other = try PrivateKey.generate(key.bits == 256 ? .p256 : .p384)
+                let parameters = KeyOperationParameters(requestedSize: 40, sharedInfo: [1, 2])
+                let mine = try key.exchangeKey(
+                    with: Array(other.publicKey.keyOctets), algorithm, parameters: parameters)
+                let theirs = try other.exchangeKey(
+                    with: Array(publicKey.keyOctets), algorithm, parameters: parameters)
+                #expect(mine == theirs, "\(algorithm.name)")
+            }
+        }
+    }
+
+    @Test("RSA-1024 has no PSS and no OAEP with SHA-512, as the modulus is too small")
+    func small() throws {
+        let supported = SecKeyAlgorithm.allCases.filter { $0.isSupported(by: .rsa, bits: 1024) }.map(\.name)
+        let all = SecKeyAlgorithm.allCases.filter { $0.family == .rsa }.map(\.name)
+        #expect(
+            Set(all).subtracting(supported) == [
+                "RSASignatureMessagePSSSHA512", "RSASignatureDigestPSSSHA512", "RSAEncryptionOAEPSHA512",
+                "RSAEncryptionOAEPSHA512AESGCM",
+            ])
+    }
+
+    @Test("Digests and data of wrong lengths are refused as bad parameters, with the length named")
+    func lengths() throws {
+        let rsa = try key("RSA-2048")
+        let wrong: [(SecKeyAlgorithm, Int)] = [
+            (.rsaSignaturePKCS1v15(.digest, .sha256), 31), (.rsaSignaturePSS(.digest, .sha384), 47),
+            (.rsaSignatureRaw, 257), (.rsaSignatureDigestPKCS1v15Raw, 246),
+        ]
+        for (algorithm, count) in wrong {
+            let error = #expect(throws: TokenError.self) {
+                try rsa.sign([UInt8](repeating: 1, count: count), algorithm)
+            }
+            #expect(error?.code == .badParameter)
+            #expect(error?.obstacle == .wrongLength)
+            #expect(error?.reason.contains("\(count)") == true, "\(error?.reason ?? "")")
+        }
+        #expect(throws: TokenError(.badParameter, "")) {
+            try rsa.sign([UInt8](repeating: 0xFF, count: 256), .rsaSignatureRaw)
+        }
+        #expect(throws: TokenError(.badParameter, "")) {
+            try key("P-256").sign([], .ecdsaSignatureDigestX962Raw)
+        }
+    }
+
+    @Test("Ciphertexts that are none are corrupted data, of every length up to some more than a block")
+    func rubbish() throws {
+        for vectors in KeyVectors.all where ["RSA-2048", "P-256"].contains(vectors.key) {
+            let key = try vectors.privateKey()
+            for algorithm in SecKeyAlgorithm.allCases
+            where algorithm.operation == .decrypt && algorithm != .rsaEncryptionRaw
+                && algorithm.isSupported(by: key.type, bits: key.bits)
+            {
+                for count in [0, 1, 15, 16, 64, 65, 81, 255, 256, 257, 272, 300] {
+                    let error = #expect(throws: TokenError.self, "\(algorithm.name), \(count)") {
+                        try key.decrypt([UInt8](repeating: 4, count: count), algorithm)
+                    }
+                    #expect(error?.code == .corruptedData || error?.code == .badParameter)
+                }
+            }
+        }
+    }
+
+    @Test("A point that is not on the curve gives no secret")
+    func points() throws {
+        let key = try key("P-256")
+        var point = Array(key.publicKey.keyOctets)
+        point[40] ^= 1
+        for bad in [
+            point, [], [4], [UInt8](repeating: 0, count: 65),
+            Array(try self.key("P-384").publicKey.keyOctets),
+        ] {
+            #expect(throws: TokenError(.badParameter, "")) {
+                try key.exchangeKey(
+                    with: bad, .ecdhKeyExchange(isCofactor: false, nil), parameters: KeyOperationParameters())
+            }
+        }
+    }
+
+    private func key(_ name: String) throws -> PrivateKey {
+        try #require(KeyVectors.all.first { $0.key == name }).privateKey()
+    }
+
+    private func use(_ key: PrivateKey, _ algorithm: SecKeyAlgorithm) throws {
+        switch algorithm.operation {
+        case .sign: _ = try key.sign(Self.input(algorithm), algorithm)
+        case .decrypt: _ = try key.decrypt(Self.message, algorithm)
+        case .keyExchange:
+            _ = try key.exchangeKey(with: Self.message, algorithm, parameters: KeyOperationParameters())
+        }
+    }
+
+    private static func input(_ algorithm: SecKeyAlgorithm) -> [UInt8] {
+        if algorithm.takesMessage { return message }
+        return [UInt8](repeating: 7, count: algorithm.digest?.byteCount ?? 32)
+    }
+
+    /// Whether the plaintext, or the session key, does not fit under OAEP of this digest.
+    private static func isTooSmall(_ key: PrivateKey, _ algorithm: SecKeyAlgorithm, _ count: Int) -> Bool {
+        switch algorithm {
+        case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):
+            key.bits / 8 < 2 * digest.byteCount + 2 + count
+        default: false
+        }
+    }
+}

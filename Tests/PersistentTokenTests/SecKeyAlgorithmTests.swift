@@ -1,0 +1,125 @@
+import KeySharing
+import PersistentToken
+import Testing
+
+@Suite("Algorithms of the Security framework")
+struct SecKeyAlgorithmTests {
+    @Test("There are 76: 34 for RSA, of which 22 sign, and 42 for curves")
+    func count() {
+        let all = SecKeyAlgorithm.allCases
+        #expect(all.count == 76)
+        #expect(Set(all).count == 76)
+        #expect(all.count { $0.family == .rsa } == 34)
+        #expect(all.count { $0.family == .rsa && $0.operation == .sign } == 22)
+        #expect(all.count { $0.family == .ec && $0.operation == .sign } == 12)
+        #expect(all.count { $0.family == .ec && $0.operation == .decrypt } == 18)
+        #expect(all.count { $0.operation == .keyExchange } == 12)
+    }
+
+    @Test("Each is found by its name, by the name of the constant, and by the value of the constant")
+    func names() {
+        for algorithm in SecKeyAlgorithm.allCases {
+            #expect(SecKeyAlgorithm(named: algorithm.name) == algorithm)
+            #expect(SecKeyAlgorithm(named: "kSecKeyAlgorithm" + algorithm.name) == algorithm)
+            #expect(SecKeyAlgorithm(named: algorithm.identifier) == algorithm)
+        }
+        #expect(SecKeyAlgorithm(named: "RSASignatureMessagePKCS1v15MD5") == nil)
+    }
+
+    @Test(
+        "Names and identifiers are Apple's",
+        arguments: [
+            ("RSASignatureRaw", "algid:sign:RSA:raw"),
+            ("RSASignatureDigestPKCS1v15Raw", "algid:sign:RSA:digest-PKCS1v15"),
+            ("RSASignatureMessagePKCS1v15SHA512", "algid:sign:RSA:message-PKCS1v15:SHA512"),
+            ("RSASignatureDigestPSSSHA224", "algid:sign:RSA:digest-PSS:SHA224:SHA224:24"),
+            ("RSASignatureMessagePSSSHA256", "algid:sign:RSA:message-PSS:SHA256:SHA256:32"),
+            ("RSAEncryptionPKCS1", "algid:encrypt:RSA:PKCS1"),
+            ("RSAEncryptionOAEPSHA384AESGCM", "algid:encrypt:RSA:OAEP:SHA384:AESGCM"),
+            ("ECDSASignatureRFC4754", "algid:sign:ECDSA:RFC4754"),
+            ("ECDSASignatureDigestX962", "algid:sign:ECDSA:digest-X962"),
+            ("ECDSASignatureMessageX962SHA1", "algid:sign:ECDSA:message-X962:SHA1"),
+            ("ECDHKeyExchangeStandard", "algid:keyexchange:ECDH"),
+            ("ECDHKeyExchangeCofactorX963SHA224", "algid:keyexchange:ECDHC:KDFX963:SHA224"),
+            (
+                "ECIESEncryptionStandardX963SHA1AESGCM",
+                "algid:encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM"
+            ),
+            (
+                "ECIESEncryptionCofactorVariableIVX963SHA256AESGCM",
+                "algid:encrypt:ECIES:ECDHC:KDFX963:SHA256:AESGCM-KDFIV"
+            ),
+        ])
+    func identifiers(name: String, identifier: String) {
+        #expect(SecKeyAlgorithm(named: name)?.identifier == identifier)
+    }
+
+    @Test("What signs a message has a counterpart that signs its digest")
+    func digests() {
+        for algorithm in SecKeyAlgorithm.allCases where algorithm.takesMessage {
+            #expect(!algorithm.takingDigest.takesMessage)
+            #expect(algorithm.takingDigest.digest == algorithm.digest)
+            #expect(algorithm.takingDigest.name == algorithm.name.replacing("Message", with: "Digest"))
+        }
+    }
+}
+
+@Suite("Properties of a token's key")
+struct TokenKeyPropertyTests {
+    @Test(
+        "CryptoTokenKit counts keyAgreement as decrypting, and a key without key usage can do nothing",
+        arguments: [
+            (KeyUsage?.some([.digitalSignature, .nonRepudiation]), true, false, false),
+            (.some(.keyEncipherment), false, true, false), (.some(.dataEncipherment), false, true, false),
+            (.some(.keyAgreement), false, true, true), (.some([.keyCertSign]), true, false, false),
+            (.some([.cRLSign]), true, false, false), (.some([.encipherOnly]), false, false, false),
+            (nil, false, false, false),
+        ])
+    func masks(usage: KeyUsage?, signs: Bool, decrypts: Bool, exchanges: Bool) {
+        let properties = TokenKeyProperties(usage: usage, family: .rsa, rule: .cryptoTokenKit)
+        #expect(properties.canSign == signs)
+        #expect(properties.canDecrypt == decrypts)
+        #expect(properties.canPerformKeyExchange == exchanges)
+        #expect(properties.isSuitableForLogin == signs)
+        #expect(properties.allows(.sign) == signs)
+        #expect(properties.allows(.decrypt) == decrypts)
+        #expect(properties.allows(.keyExchange) == exchanges)
+    }
+
+    @Test("By RFC 5280 a key without key usage does what its kind can, and keyAgreement only agrees")
+    func standard() {
+        let free = TokenKeyProperties(usage: nil, family: .rsa, rule: .rfc5280)
+        #expect(free.canSign && free.canDecrypt && !free.canPerformKeyExchange)
+        let curve = TokenKeyProperties(usage: nil, family: .ec, rule: .rfc5280)
+        #expect(curve.canSign && !curve.canDecrypt && curve.canPerformKeyExchange)
+        let agreeing = TokenKeyProperties(usage: .keyAgreement, family: .ec, rule: .rfc5280)
+        #expect(!agreeing.canSign && !agreeing.canDecrypt && agreeing.canPerformKeyExchange)
+    }
+}
+
+@Suite("Identifiers and errors of a token")
+struct TokenIdentifierTests {
+    @Test("A token is its driver's class, a colon, and the label; other identifiers have no label")
+    func identifiers() {
+        let label = String(repeating: "0A", count: 32)
+        let token = TokenIdentifier.token(label)
+        #expect(token == "red.hound.keyshare.provider.token:" + label)
+        #expect(TokenIdentifier.label(ofToken: token) == label)
+        #expect(TokenIdentifier.label(ofToken: token.lowercased()) == nil)
+        #expect(TokenIdentifier.label(ofToken: "other:" + label) == nil)
+        #expect(TokenIdentifier.label(ofToken: String(token.dropLast())) == nil)
+    }
+
+    @Test("Each code of CryptoTokenKit has the status that apps get")
+    func statuses() {
+        let expected: [TokenError.Code: Int32] = [
+            .notImplemented: -4, .communicationError: -26276, .corruptedData: -26275, .canceledByUser: -128,
+            .authenticationFailed: -26276, .objectNotFound: -25300, .tokenNotFound: -25300,
+            .badParameter: -50,
+            .authenticationNeeded: -26276,
+        ]
+        for code in TokenError.Code.allCases {
+            #expect(TokenError(code, "").status.rawValue == expected[code])
+        }
+    }
+}
