@@ -1,0 +1,145 @@
+public import CPKCS11
+internal import TokenClient
+
+// Functions for the whole library, and those that the module refuses.
+
+/// `C_Initialize` begins the use of the module in this process (PKCS #11 5.4).
+@c @implementation public func C_Initialize(_ arguments: CK_VOID_PTR?) -> CK_RV {
+    Library.call("C_Initialize") { library throws(Refusal) in
+        if let arguments = unsafe arguments {
+            let passed = unsafe arguments.assumingMemoryBound(to: CK_C_INITIALIZE_ARGS.self).pointee
+            guard unsafe passed.pReserved == nil else {
+                throw Refusal(CKR_ARGUMENTS_BAD, "pReserved is not NULL")
+            }
+            let given = unsafe [
+                passed.CreateMutex != nil, passed.DestroyMutex != nil, passed.LockMutex != nil,
+                passed.UnlockMutex != nil,
+            ]
+            guard given.allSatisfy({ $0 }) || !given.contains(true) else {
+                throw Refusal(CKR_ARGUMENTS_BAD, "some mutex functions, but not all")
+            }
+            // The module locks with the system's primitives, and the caller's functions are for those who must not.
+            guard unsafe !given.contains(true) || passed.flags & CKF_OS_LOCKING_OK != 0 else {
+                throw Refusal(CKR_CANT_LOCK, "the caller's mutexes alone cannot be used")
+            }
+        }
+        try library.initialize()
+    }
+}
+
+/// `C_Finalize` ends the use of the module in this process (PKCS #11 5.4).
+@c @implementation public func C_Finalize(_ reserved: CK_VOID_PTR?) -> CK_RV {
+    Library.call("C_Finalize") { library throws(Refusal) in
+        guard unsafe reserved == nil else { throw Refusal(CKR_ARGUMENTS_BAD, "pReserved is not NULL") }
+        try library.finalize()
+    }
+}
+
+/// `C_GetInfo` describes the module (PKCS #11 5.4).
+@c @implementation public func C_GetInfo(_ info: UnsafeMutablePointer<CK_INFO>?) -> CK_RV {
+    Library.call("C_GetInfo") { library throws(Refusal) in
+        try library.withState { _ throws(Refusal) in }
+        let place = unsafe try Caller.place(info)
+        var info = CK_INFO()
+        info.cryptokiVersion = CK_VERSION(major: 3, minor: 0)
+        Caller.pad("KeySharing", into: &info.manufacturerID)
+        Caller.pad("KeySharing persistent token", into: &info.libraryDescription)
+        info.libraryVersion = CK_VERSION(major: 1, minor: 0)
+        unsafe place.pointee = info
+    }
+}
+
+/// `C_GetFunctionList` gives the functions of version 2.40 (PKCS #11 5.4). It may be called before `C_Initialize`.
+@c @implementation public func C_GetFunctionList(
+    _ list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
+) -> CK_RV {
+    guard let list = unsafe list else { return CKR_ARGUMENTS_BAD }
+    unsafe list.pointee = cpkcs11_functions()
+    return CKR_OK
+}
+
+/// `C_GetInterfaceList` gives the interfaces (PKCS #11 3.0, 5.4). It may be called before `C_Initialize`.
+@c @implementation public func C_GetInterfaceList(
+    _ interfaces: UnsafeMutablePointer<CK_INTERFACE>?, _ count: CK_ULONG_PTR?
+) -> CK_RV {
+    guard let count = unsafe count else { return CKR_ARGUMENTS_BAD }
+    let capacity = unsafe count.pointee
+    unsafe count.pointee = CPKCS11_INTERFACE_COUNT
+    guard let interfaces = unsafe interfaces else { return CKR_OK }
+    guard capacity >= CPKCS11_INTERFACE_COUNT else { return CKR_BUFFER_TOO_SMALL }
+    guard let known = unsafe cpkcs11_interfaces() else { return CKR_GENERAL_ERROR }
+    unsafe interfaces.update(from: known, count: Int(CPKCS11_INTERFACE_COUNT))
+    return CKR_OK
+}
+
+/// `C_GetInterface` gives an interface of a name and a version (PKCS #11 3.0, 5.4). It may be called before `C_Initialize`.
+@c @implementation public func C_GetInterface(
+    _ name: CK_UTF8CHAR_PTR?, _ version: UnsafeMutablePointer<CK_VERSION>?,
+    _ interface: UnsafeMutablePointer<UnsafeMutablePointer<CK_INTERFACE>?>?, _ flags: CK_FLAGS
+) -> CK_RV {
+    guard let interface = unsafe interface, let known = unsafe cpkcs11_interfaces() else {
+        return CKR_ARGUMENTS_BAD
+    }
+    if let name = unsafe name {
+        let wanted = unsafe String(cString: name)
+        guard wanted == "PKCS 11" else { return CKR_ARGUMENTS_BAD }
+    }
+    // Neither interface can do what a flag asks for, such as being used by a child after fork(2).
+    guard flags == 0 else { return CKR_ARGUMENTS_BAD }
+    let wanted = unsafe version?.pointee
+    for place in 0..<Int(CPKCS11_INTERFACE_COUNT) {
+        let candidate = unsafe known + place
+        // Every list of functions begins with its version.
+        guard let list = unsafe candidate.pointee.pFunctionList else { continue }
+        let its = unsafe list.load(as: CK_VERSION.self)
+        if let wanted, wanted.major != its.major || wanted.minor != its.minor { continue }
+        unsafe interface.pointee = candidate
+        return CKR_OK
+    }
+    return CKR_ARGUMENTS_BAD
+}
+
+/// Refuses a function that the module does not have, for CPKCS11, and writes that to the log.
+@c @implementation public func cpkcs11_refuse(_ name: UnsafePointer<CChar>?) -> CK_RV {
+    let library = Library.current
+    library.log.note(
+        unsafe name.map { unsafe String(cString: $0) } ?? "", CKR_FUNCTION_NOT_SUPPORTED,
+        "the token does not have it")
+    return CKR_FUNCTION_NOT_SUPPORTED
+}
+
+/// `C_GetFunctionStatus` is left from version 1, and answers as the standard wants (PKCS #11 5.18).
+@c @implementation public func C_GetFunctionStatus(_ session: CK_SESSION_HANDLE) -> CK_RV {
+    Library.call("C_GetFunctionStatus") { library throws(Refusal) in try legacy(library, session) }
+}
+
+/// `C_CancelFunction` is left from version 1, and answers as the standard wants (PKCS #11 5.18).
+@c @implementation public func C_CancelFunction(_ session: CK_SESSION_HANDLE) -> CK_RV {
+    Library.call("C_CancelFunction") { library throws(Refusal) in try legacy(library, session) }
+}
+
+private func legacy(_ library: Library, _ session: CK_SESSION_HANDLE) throws(Refusal) {
+    try library.withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in }
+    }
+    throw Refusal(CKR_FUNCTION_NOT_PARALLEL)
+}
+
+/// `C_SeedRandom` is refused: the token makes no random numbers (PKCS #11 5.15).
+@c @implementation public func C_SeedRandom(
+    _ session: CK_SESSION_HANDLE, _ seed: CK_BYTE_PTR?, _ length: CK_ULONG
+) -> CK_RV {
+    Library.call("C_SeedRandom") { library throws(Refusal) in try noRandomNumbers(library, session) }
+}
+
+/// `C_GenerateRandom` is refused: the token makes no random numbers (PKCS #11 5.15).
+@c @implementation public func C_GenerateRandom(
+    _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?, _ length: CK_ULONG
+) -> CK_RV {
+    Library.call("C_GenerateRandom") { library throws(Refusal) in try noRandomNumbers(library, session) }
+}
+
+private func noRandomNumbers(_ library: Library, _ session: CK_SESSION_HANDLE) throws(Refusal) {
+    try library.withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in }
+    }
+    throw Refusal(CKR_RANDOM_NO_RNG)
+}

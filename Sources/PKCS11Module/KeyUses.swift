@@ -1,0 +1,381 @@
+public import CPKCS11
+internal import SecretMemory
+internal import TokenClient
+
+// Signing, decrypting and deriving (PKCS #11 5.10, 5.12, 5.16).
+
+extension Library {
+    /// Begins an operation. A mechanism that is NULL ends the one that was begun (PKCS #11 3.0).
+    fileprivate func begin(
+        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE,
+        _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
+        _ key: CK_OBJECT_HANDLE
+    ) throws(Refusal) {
+        let isCancelled = try withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) -> Bool in
+                guard session.operations[operation] != nil else { return false }
+                guard unsafe mechanism == nil else { throw Refusal(CKR_OPERATION_ACTIVE) }
+                session.operations[operation] = nil
+                return true
+            }
+        }
+        guard !isCancelled else { return }
+        let prepared = unsafe try prepare(operation, mechanism, key).operation
+        try withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in
+                session.operations[operation] = prepared
+            }
+        }
+    }
+
+    /// Checks a key and a mechanism.
+    fileprivate func prepare(
+        _ operation: KeyUse.Operation, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
+        _ key: CK_OBJECT_HANDLE
+    ) throws(Refusal) -> (operation: KeyOperation, parameters: MechanismParameters) {
+        guard let mechanism = unsafe mechanism else { throw Refusal(CKR_ARGUMENTS_BAD, "no mechanism") }
+        let passed = unsafe mechanism.pointee
+        guard let known = unsafe Mechanism.named(passed.mechanism) else {
+            throw unsafe Refusal(CKR_MECHANISM_INVALID, "mechanism 0x" + String(passed.mechanism, radix: 16))
+        }
+        let object = try withState { state throws(Refusal) -> TokenObject in
+            guard let object = state.catalogue[key], object.kind == .privateKey else {
+                throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is no private key")
+            }
+            return object
+        }
+        guard let identity = object.identity else { throw Refusal(CKR_KEY_HANDLE_INVALID) }
+        guard object.fits(known) else {
+            throw Refusal(CKR_KEY_TYPE_INCONSISTENT, "\(known.name) is not for this type of key")
+        }
+        let parameters = unsafe try MechanismParameters(known, passed)
+        let prepared = try KeyOperation(operation, known, parameters, object, identity)
+        guard object.allows(operation) else {
+            throw Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED, "the certificate's key usage forbids it")
+        }
+        return (prepared, parameters)
+    }
+
+    /// Takes an operation out of its session, so that no other thread goes on with it.
+    fileprivate func take(
+        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE
+    ) throws(Refusal) -> KeyOperation {
+        try withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in
+                guard let begun = session.operations.removeValue(forKey: operation) else {
+                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED)
+                }
+                return begun
+            }
+        }
+    }
+
+    /// Gives an operation back that goes on.
+    fileprivate func keep(_ operation: KeyOperation, _ session: CK_SESSION_HANDLE) {
+        try? withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in
+                session.operations[operation.use.operation] = operation
+            }
+        }
+    }
+
+    /// Has the provider use the key.
+    ///
+    /// - Throws: what the provider answers.
+    fileprivate func perform(_ operation: KeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes {
+        do throws(TokenClientError) {
+            guard let message = operation.message else { return try client.use(operation.use, data: data) }
+            try message.append(data)
+            return try message.finish()
+        } catch {
+            throw Refusal(error, operation.use.operation)
+        }
+    }
+
+    /// Adds a part to a message, and sends what does not fit one request.
+    fileprivate func append(
+        _ part: UnsafeBufferPointer<UInt8>, to operation: inout KeyOperation
+    ) throws(Refusal) {
+        operation.hasParts = true
+        guard operation.gathered.count + part.count > TokenWire.dataLimit else {
+            unsafe operation.gathered.append(contentsOf: part)
+            return
+        }
+        if let limit = operation.dataLimit {
+            throw Refusal(CKR_DATA_LEN_RANGE, "\(operation.mechanism.name) takes at most \(limit) bytes")
+        }
+        do throws(TokenClientError) {
+            let message: TokenMessage
+            if let begun = operation.message {
+                message = begun
+            } else {
+                message = try client.beginMessage(operation.use)
+                operation.message = message
+            }
+            try message.append(operation.gathered)
+            operation.gathered = []
+            var start = 0
+            // The rest stays until the end, so that nothing long is copied at once.
+            while part.count - start > TokenWire.dataLimit {
+                try message.append(unsafe Array(part[start..<start + TokenWire.dataLimit]))
+                start += TokenWire.dataLimit
+            }
+            unsafe operation.gathered.append(contentsOf: part[start...])
+        } catch {
+            throw Refusal(error, .sign)
+        }
+    }
+
+    /// Signs what was gathered, and writes the signature where the caller wants it.
+    fileprivate func finish(
+        _ operation: KeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR
+    ) throws(Refusal) {
+        var data = operation.gathered
+        if operation.message == nil {
+            if let length = operation.dataLength, data.count != length {
+                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, where \(length) are needed")
+            }
+            if let limit = operation.dataLimit, data.count > limit {
+                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, where \(limit) are the most")
+            }
+            // ECDSA takes as many bits from the left as the order has (FIPS 186-5, 6.4).
+            if operation.mechanism.scheme == .ecdsa { data = Array(data.prefix(operation.resultLimit / 2)) }
+            if operation.mechanism.scheme == .ecdsa, data.isEmpty {
+                throw Refusal(CKR_DATA_LEN_RANGE, "no digest")
+            }
+        }
+        let signature = try perform(operation, data)
+        guard signature.count == operation.resultLimit else {
+            throw Refusal(CKR_DEVICE_ERROR, "the provider gave a signature of \(signature.count) bytes")
+        }
+        unsafe signature.withUnsafeBytes {
+            unsafe output.update(from: $0.assumingMemoryBound(to: UInt8.self))
+        }
+    }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+    /// Copies all bytes of `source`.
+    fileprivate func update(from source: UnsafeBufferPointer<UInt8>) {
+        if let start = source.baseAddress { unsafe update(from: start, count: source.count) }
+    }
+}
+
+// MARK: - Signing
+
+/// `C_SignInit` begins a signature (PKCS #11 5.11).
+@c @implementation public func C_SignInit(
+    _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
+) -> CK_RV {
+    Library.call("C_SignInit") { library throws(Refusal) in
+        unsafe try library.begin(.sign, session, mechanism, key)
+    }
+}
+
+/// `C_Sign` signs data of one part (PKCS #11 5.11).
+@c @implementation public func C_Sign(
+    _ session: CK_SESSION_HANDLE, _ data: CK_BYTE_PTR?, _ length: CK_ULONG, _ output: CK_BYTE_PTR?,
+    _ outputLength: CK_ULONG_PTR?
+) -> CK_RV {
+    Library.call("C_Sign") { library throws(Refusal) in
+        var operation = try library.take(.sign, session)
+        guard !operation.hasParts else {
+            library.keep(operation, session)
+            throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message were passed already")
+        }
+        guard unsafe try library.takesSignature(operation, session, output, outputLength),
+            let output = unsafe output
+        else { return }
+        unsafe try library.append(try Caller.data(data, length), to: &operation)
+        unsafe try library.finish(operation, session, output)
+    }
+}
+
+/// `C_SignUpdate` takes a part of a message (PKCS #11 5.11).
+@c @implementation public func C_SignUpdate(
+    _ session: CK_SESSION_HANDLE, _ part: CK_BYTE_PTR?, _ length: CK_ULONG
+) -> CK_RV {
+    Library.call("C_SignUpdate") { library throws(Refusal) in
+        var operation = try library.take(.sign, session)
+        unsafe try library.append(try Caller.data(part, length), to: &operation)
+        library.keep(operation, session)
+    }
+}
+
+/// `C_SignFinal` signs a message that came in parts (PKCS #11 5.11).
+@c @implementation public func C_SignFinal(
+    _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?, _ outputLength: CK_ULONG_PTR?
+) -> CK_RV {
+    Library.call("C_SignFinal") { library throws(Refusal) in
+        let operation = try library.take(.sign, session)
+        guard unsafe try library.takesSignature(operation, session, output, outputLength),
+            let output = unsafe output
+        else { return }
+        unsafe try library.finish(operation, session, output)
+    }
+}
+
+extension Library {
+    /// Tells the caller the length of the signature. The operation stays where that is all, or the buffer is too small.
+    ///
+    /// - Returns: whether to sign now.
+    fileprivate func takesSignature(
+        _ operation: KeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?,
+        _ length: CK_ULONG_PTR?
+    ) throws(Refusal) -> Bool {
+        let place = unsafe try Caller.place(length)
+        do throws(Refusal) {
+            if unsafe try Caller.takes(operation.resultLimit, output, place) {
+                unsafe place.pointee = CK_ULONG(operation.resultLimit)
+                return true
+            }
+        } catch {
+            keep(operation, session)
+            throw error
+        }
+        keep(operation, session)
+        return false
+    }
+}
+
+// MARK: - Decrypting
+
+/// `C_DecryptInit` begins a decryption (PKCS #11 5.9).
+@c @implementation public func C_DecryptInit(
+    _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
+) -> CK_RV {
+    Library.call("C_DecryptInit") { library throws(Refusal) in
+        unsafe try library.begin(.decrypt, session, mechanism, key)
+    }
+}
+
+/// `C_Decrypt` decrypts (PKCS #11 5.9).
+@c @implementation public func C_Decrypt(
+    _ session: CK_SESSION_HANDLE, _ ciphertext: CK_BYTE_PTR?, _ length: CK_ULONG, _ output: CK_BYTE_PTR?,
+    _ outputLength: CK_ULONG_PTR?
+) -> CK_RV {
+    Library.call("C_Decrypt") { library throws(Refusal) in
+        var operation = try library.take(.decrypt, session)
+        let place = unsafe try Caller.place(outputLength)
+        let data = unsafe try Caller.data(ciphertext, length)
+        if let expected = operation.dataLength, data.count != expected {
+            throw Refusal(CKR_ENCRYPTED_DATA_LEN_RANGE, "\(data.count) bytes, where \(expected) are needed")
+        }
+        guard let output = unsafe output else {
+            unsafe place.pointee = CK_ULONG(operation.result?.count ?? operation.resultLimit)
+            library.keep(operation, session)
+            return
+        }
+        // A plaintext that is waited for is kept, because a second use might ask the user again.
+        let result: SecretBytes
+        if let known = operation.result {
+            result = known
+        } else {
+            result = unsafe try library.perform(operation, Array(data))
+        }
+        guard result.count <= operation.resultLimit else {
+            throw Refusal(CKR_DEVICE_ERROR, "the provider gave \(result.count) bytes")
+        }
+        do throws(Refusal) {
+            _ = unsafe try Caller.takes(result.count, output, place)
+        } catch {
+            operation.result = result
+            library.keep(operation, session)
+            throw error
+        }
+        unsafe result.withUnsafeBytes { unsafe output.update(from: $0.assumingMemoryBound(to: UInt8.self)) }
+        unsafe place.pointee = CK_ULONG(result.count)
+    }
+}
+
+// MARK: - Deriving
+
+/// `C_DeriveKey` agrees on a secret with another public key (PKCS #11 5.14).
+@c @implementation public func C_DeriveKey(
+    _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
+    _ baseKey: CK_OBJECT_HANDLE,
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG,
+    _ key: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
+) -> CK_RV {
+    Library.call("C_DeriveKey") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+        }
+        let place = unsafe try Caller.place(key)
+        var (operation, parameters) = unsafe try library.prepare(.keyExchange, mechanism, baseKey)
+        let template = try DerivationTemplate(unsafe try Caller.attributes(attributes, count))
+        guard case .ecdh(let derivation, _, let point) = parameters else {
+            throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+        }
+        let count = template.length ?? operation.resultLimit
+        guard derivation != nil || count <= operation.resultLimit else {
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the secret has \(operation.resultLimit) bytes")
+        }
+        if derivation != nil { operation = operation.requesting(count) }
+        let secret = try library.perform(operation, encodedPoint(point, size: operation.resultLimit))
+        guard secret.count >= count else { throw Refusal(CKR_DEVICE_ERROR, "the secret is too short") }
+        // Bytes are taken from the end of a longer secret (PKCS #11 mechanisms, 2.3.8).
+        let value = unsafe secret.withUnsafeBytes { unsafe Array($0.suffix(count)) }
+        unsafe place.pointee = try library.withState { state throws(Refusal) in
+            let handle = state.catalogue.newHandle()
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            state.sessions.secrets[handle] = SessionSecret(
+                session: session, value: value, attributes: template.attributes)
+            return handle
+        }
+    }
+}
+
+/// The point of the other public key. Some callers wrap it into an `OCTET STRING`, which the standard permits: two bytes
+/// more in front.
+private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
+    point.count == 2 * size + 3 && point.starts(with: [0x04, UInt8(clamping: 2 * size + 1)])
+        ? Array(point.dropFirst(2)) : point
+}
+
+/// What a caller wants to know of a derived secret.
+private struct DerivationTemplate {
+    var attributes: [CK_ATTRIBUTE_TYPE: [UInt8]] = [:]
+    var length: Int?
+
+    /// The longest secret, in bytes.
+    private static let longest: CK_ULONG = 4_096
+
+    init(_ passed: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])]) throws(Refusal) {
+        for (type, value) in passed {
+            switch type {
+            case CKA_CLASS:
+                guard value == AttributeAnswer.bytes(of: CKO_SECRET_KEY) else {
+                    throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives secret keys")
+                }
+            case CKA_TOKEN, CKA_PRIVATE:
+                guard value == [0] || type == CKA_PRIVATE else {
+                    throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
+                }
+            case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")
+            case CKA_VALUE_LEN:
+                guard value.count == MemoryLayout<CK_ULONG>.size else {
+                    throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID)
+                }
+                let length = value.reversed().reduce(CK_ULONG(0)) { $0 << 8 | CK_ULONG($1) }
+                guard (1...Self.longest).contains(length) else {
+                    throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes")
+                }
+                self.length = Int(length)
+            default:
+                attributes[type] = value
+            }
+        }
+    }
+}
+
+extension KeyOperation {
+    /// The operation with the length that a derivation shall give.
+    fileprivate func requesting(_ count: Int) -> KeyOperation {
+        var use = use
+        use.parameters.append(KeyUse.Parameter(.requestedSize, UInt32(clamping: count)))
+        return KeyOperation(
+            use: use, mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
+            dataLength: dataLength)
+    }
+}

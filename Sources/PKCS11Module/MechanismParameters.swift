@@ -1,0 +1,180 @@
+internal import CPKCS11
+internal import TokenClient
+
+/// What a caller passes with a mechanism, copied out of the caller's memory.
+enum MechanismParameters: Sendable {
+    case none
+    case pss(digest: Digest, mask: Digest, saltLength: Int)
+    case oaep(digest: Digest, mask: Digest, label: [UInt8])
+    case ecdh(derivation: Digest?, sharedInfo: [UInt8], point: [UInt8])
+
+    /// The longest label, shared information or point, in bytes.
+    private static let longest = 4_096
+
+    /// Reads the parameters of a mechanism.
+    ///
+    /// - Throws: CKR_MECHANISM_PARAM_INVALID.
+    init(_ mechanism: Mechanism, _ passed: CK_MECHANISM) throws(Refusal) {
+        let (pointer, length) = unsafe (passed.pParameter, passed.ulParameterLen)
+        switch mechanism.scheme {
+        case .rsaPKCS, .rsaRaw, .rsaPKCSMessage, .ecdsa, .ecdsaMessage:
+            guard length == 0 else { throw Self.invalid("\(mechanism.name) takes no parameters") }
+            self = .none
+        case .pss: self = unsafe try Self.pss(pointer, length, nil)
+        case .pssMessage(let digest): self = unsafe try Self.pss(pointer, length, digest)
+        case .oaep: self = unsafe try Self.oaep(pointer, length)
+        case .ecdh: self = unsafe try Self.ecdh(pointer, length)
+        }
+    }
+
+    private static func pss(
+        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, _ expected: Digest?
+    ) throws(Refusal) -> MechanismParameters {
+        let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_PSS_PARAMS.self)
+        guard let digest = Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
+            throw invalid("the digest of PSS is not the mechanism's")
+        }
+        guard let mask = Digest(mask: passed.mgf) else { throw invalid("the mask of PSS is not known") }
+        // A salt that does not fit the key is refused with the key.
+        guard passed.sLen <= 2_048 else { throw invalid("the salt of PSS is too long") }
+        return .pss(digest: digest, mask: mask, saltLength: Int(passed.sLen))
+    }
+
+    private static func oaep(_ pointer: CK_VOID_PTR?, _ length: CK_ULONG) throws(Refusal)
+        -> MechanismParameters
+    {
+        let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_OAEP_PARAMS.self)
+        guard let digest = unsafe Digest(mechanism: passed.hashAlg),
+            let mask = unsafe Digest(mask: passed.mgf)
+        else {
+            throw invalid("the digest or the mask of OAEP is not known")
+        }
+        let count = unsafe passed.ulSourceDataLen
+        // Many callers leave the source at 0 where there is no label.
+        guard unsafe passed.source == CKZ_DATA_SPECIFIED || (passed.source == 0 && count == 0) else {
+            throw invalid("the source of the label of OAEP is not known")
+        }
+        let label = unsafe try octets(passed.pSourceData?.assumingMemoryBound(to: UInt8.self), count)
+        return .oaep(digest: digest, mask: mask, label: label)
+    }
+
+    private static func ecdh(_ pointer: CK_VOID_PTR?, _ length: CK_ULONG) throws(Refusal)
+        -> MechanismParameters
+    {
+        let passed = unsafe try read(pointer, length, as: CK_ECDH1_DERIVE_PARAMS.self)
+        let derivation = unsafe Digest(derivation: passed.kdf)
+        guard unsafe derivation != nil || passed.kdf == CKD_NULL else {
+            throw invalid("the derivation is not known")
+        }
+        let sharedInfo = unsafe try octets(passed.pSharedData, passed.ulSharedDataLen)
+        guard derivation != nil || sharedInfo.isEmpty else {
+            throw invalid("shared data without a derivation")
+        }
+        let point = unsafe try octets(passed.pPublicData, passed.ulPublicDataLen)
+        guard !point.isEmpty else { throw invalid("there is no other public key") }
+        return .ecdh(derivation: derivation, sharedInfo: sharedInfo, point: point)
+    }
+
+    private static func read<Value: BitwiseCopyable>(
+        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, as type: Value.Type
+    ) throws(Refusal) -> Value {
+        guard let pointer = unsafe pointer, length == CK_ULONG(MemoryLayout<Value>.size) else {
+            throw invalid("the parameters do not have the length of their structure")
+        }
+        return unsafe pointer.loadUnaligned(as: type)
+    }
+
+    private static func octets(_ pointer: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Refusal)
+        -> [UInt8]
+    {
+        guard count > 0 else { return [] }
+        guard let pointer = unsafe pointer, count <= CK_ULONG(longest) else {
+            throw invalid("a part of the parameters is missing or too long")
+        }
+        return unsafe Array(UnsafeBufferPointer(start: pointer, count: Int(count)))
+    }
+
+    private static func invalid(_ reason: String) -> Refusal { Refusal(CKR_MECHANISM_PARAM_INVALID, reason) }
+}
+
+extension KeyOperation {
+    /// Prepares an operation.
+    ///
+    /// - Throws: CKR_MECHANISM_PARAM_INVALID where the parameters do not fit the key, CKR_MECHANISM_INVALID where the
+    ///   mechanism does something else.
+    init(
+        _ operation: KeyUse.Operation, _ mechanism: Mechanism, _ parameters: MechanismParameters,
+        _ object: TokenObject, _ identity: TokenIdentity
+    ) throws(Refusal) {
+        guard mechanism.operations.contains(operation) else {
+            throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) does something else")
+        }
+        let size = (identity.keyBits + 7) / 8
+        let isSigning = operation == .sign
+        var algorithm: String
+        var wireParameters: [KeyUse.Parameter] = []
+        var resultLimit = mechanism.isForRSA ? size : 2 * size
+        var dataLimit: Int? = isSigning ? nil : size
+        var dataLength: Int? = isSigning ? nil : size
+        switch mechanism.scheme {
+        case .rsaPKCS:
+            algorithm = isSigning ? "RSASignatureDigestPKCS1v15Raw" : "RSAEncryptionPKCS1"
+            if isSigning { dataLimit = size - 11 } else { resultLimit = max(0, size - 11) }
+        case .rsaRaw:
+            algorithm = isSigning ? "RSASignatureRaw" : "RSAEncryptionRaw"
+            dataLimit = size
+        case .rsaPKCSMessage(let digest): algorithm = "RSASignatureMessagePKCS1v15" + digest.rawValue
+        case .ecdsa:
+            algorithm = "ECDSASignatureRFC4754"
+            dataLimit = 1_024
+        case .ecdsaMessage(let digest):
+            algorithm = "ECDSASignatureMessageX962" + digest.rawValue
+            // The two numbers of the signature, one behind the other, as RFC 4754 has them.
+            wireParameters.append(KeyUse.Parameter(.signatureForm, [1]))
+        case .pss, .pssMessage:
+            guard case .pss(let digest, let mask, let saltLength) = parameters else {
+                throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+            }
+            // RFC 8017, 9.1.1: the encoded message has at least this length.
+            guard (identity.keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
+                throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
+            }
+            let isMessage = mechanism.scheme != .pss
+            algorithm = (isMessage ? "RSASignatureMessagePSS" : "RSASignatureDigestPSS") + digest.rawValue
+            if saltLength != digest.length {
+                wireParameters.append(KeyUse.Parameter(.saltLength, UInt16(clamping: saltLength)))
+            }
+            if mask != digest {
+                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
+            }
+            if !isMessage { (dataLimit, dataLength) = (digest.length, digest.length) }
+        case .oaep:
+            guard case .oaep(let digest, let mask, let label) = parameters else {
+                throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+            }
+            guard size >= 2 * digest.length + 2 else {
+                throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this digest")
+            }
+            algorithm = "RSAEncryptionOAEP" + digest.rawValue
+            resultLimit = size - 2 * digest.length - 2
+            if mask != digest {
+                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
+            }
+            if !label.isEmpty { wireParameters.append(KeyUse.Parameter(.label, label)) }
+        case .ecdh(let isCofactor):
+            guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
+                throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+            }
+            algorithm = "ECDHKeyExchange" + (isCofactor ? "Cofactor" : "Standard")
+            if let derivation { algorithm += "X963" + derivation.rawValue }
+            if !sharedInfo.isEmpty { wireParameters.append(KeyUse.Parameter(.sharedInfo, sharedInfo)) }
+            resultLimit = size
+        }
+        self.init(
+            use: KeyUse(
+                objectID: identity.objectID, operation: operation, algorithm: algorithm,
+                parameters: wireParameters),
+            mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
+            dataLength: dataLength)
+    }
+}

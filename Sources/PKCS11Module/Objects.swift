@@ -1,0 +1,224 @@
+public import CPKCS11
+internal import TokenClient
+
+// Objects and searches (PKCS #11 5.7).
+
+extension Library.State {
+    /// The object of a handle.
+    ///
+    /// - Throws: CKR_OBJECT_HANDLE_INVALID.
+    func object(_ handle: CK_OBJECT_HANDLE) throws(Refusal) -> TokenObject {
+        guard let object = catalogue[handle] else { throw Refusal(CKR_OBJECT_HANDLE_INVALID) }
+        return object
+    }
+
+    /// How the attributes of an object are found.
+    fileprivate func attributes(
+        of handle: CK_OBJECT_HANDLE
+    ) throws(Refusal) -> @Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
+        if let secret = sessions.secrets[handle] { return { secret.attribute($0) } }
+        let object = try self.object(handle)
+        return { object.attribute($0) }
+    }
+}
+
+extension Library {
+    /// Reads the list of objects anew where it has changed.
+    ///
+    /// - Throws: CKR_DEVICE_REMOVED, CKR_DEVICE_ERROR.
+    func refresh() throws(Refusal) {
+        do throws(TokenClientError) {
+            try refresh(try client.state())
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// Reads the list of objects anew where it is not the one of this state of the token.
+    ///
+    /// - Throws: `TokenClientError`.
+    func refresh(_ token: TokenState) throws(TokenClientError) {
+        let known = try? withState { state throws(Refusal) in state.catalogue.changeCount }
+        guard known != token.changeCount else { return }
+        let list = try client.identities()
+        try? withState { state throws(Refusal) in state.catalogue.replace(list) }
+    }
+
+    fileprivate func requireSession(_ session: CK_SESSION_HANDLE) throws(Refusal) {
+        try withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in } }
+    }
+}
+
+/// `C_FindObjectsInit` begins a search (PKCS #11 5.7).
+@c @implementation public func C_FindObjectsInit(
+    _ session: CK_SESSION_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG
+) -> CK_RV {
+    Library.call("C_FindObjectsInit") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in
+                if session.found != nil { throw Refusal(CKR_OPERATION_ACTIVE) }
+            }
+        }
+        let wanted = unsafe try Caller.attributes(attributes, count)
+        try library.refresh()
+        try library.withState { state throws(Refusal) in
+            var found: [CK_OBJECT_HANDLE] = []
+            for handle in state.catalogue.handles + state.sessions.secrets.keys.sorted() {
+                guard let answers = try? state.attributes(of: handle) else { continue }
+                if wanted.allSatisfy({ answers($0.type) == .value($0.value) }) { found.append(handle) }
+            }
+            try state.sessions.with(session) { session throws(Refusal) in session.found = found[...] }
+        }
+    }
+}
+
+/// `C_FindObjects` goes on with a search (PKCS #11 5.7).
+@c @implementation public func C_FindObjects(
+    _ session: CK_SESSION_HANDLE, _ objects: UnsafeMutablePointer<CK_OBJECT_HANDLE>?, _ limit: CK_ULONG,
+    _ count: CK_ULONG_PTR?
+) -> CK_RV {
+    Library.call("C_FindObjects") { library throws(Refusal) in
+        let place = unsafe try Caller.place(count)
+        guard unsafe limit == 0 || objects != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
+        let found = try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) -> ArraySlice<CK_OBJECT_HANDLE> in
+                guard let rest = session.found else { throw Refusal(CKR_OPERATION_NOT_INITIALIZED) }
+                let found = rest.prefix(Int(min(limit, CK_ULONG(rest.count))))
+                session.found = rest.dropFirst(found.count)
+                return found
+            }
+        }
+        for (place, handle) in found.enumerated() { unsafe objects?[place] = handle }
+        unsafe place.pointee = CK_ULONG(found.count)
+    }
+}
+
+/// `C_FindObjectsFinal` ends a search (PKCS #11 5.7).
+@c @implementation public func C_FindObjectsFinal(_ session: CK_SESSION_HANDLE) -> CK_RV {
+    Library.call("C_FindObjectsFinal") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in
+                guard session.found != nil else { throw Refusal(CKR_OPERATION_NOT_INITIALIZED) }
+                session.found = nil
+            }
+        }
+    }
+}
+
+/// `C_GetAttributeValue` gives attributes of an object (PKCS #11 5.7).
+@c @implementation public func C_GetAttributeValue(
+    _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
+    _ count: CK_ULONG
+) -> CK_RV {
+    Library.call("C_GetAttributeValue") { library throws(Refusal) in
+        let answers = try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            return try state.attributes(of: object)
+        }
+        guard count > 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the template is empty") }
+        let template = unsafe try Caller.template(attributes, count)
+        var refusal: Refusal?
+        // Every attribute is answered, whatever is wrong with those before it.
+        for place in template.indices {
+            let type = unsafe template[place].type
+            switch answers(type) {
+            case .value(let value):
+                guard let target = unsafe template[place].pValue else {
+                    unsafe template[place].ulValueLen = CK_ULONG(value.count)
+                    continue
+                }
+                guard unsafe template[place].ulValueLen >= CK_ULONG(value.count) else {
+                    unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
+                    refusal = refusal ?? Refusal(CKR_BUFFER_TOO_SMALL)
+                    continue
+                }
+                unsafe target.copyMemory(from: value, byteCount: value.count)
+                unsafe template[place].ulValueLen = CK_ULONG(value.count)
+            case .sensitive:
+                unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
+                refusal = Refusal(CKR_ATTRIBUTE_SENSITIVE, "attribute 0x" + String(type, radix: 16))
+            case .unknown:
+                unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
+                refusal =
+                    refusal ?? Refusal(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x" + String(type, radix: 16))
+            }
+        }
+        if let refusal { throw refusal }
+    }
+}
+
+/// `C_GetObjectSize` gives the size of an object (PKCS #11 5.7).
+@c @implementation public func C_GetObjectSize(
+    _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ size: CK_ULONG_PTR?
+) -> CK_RV {
+    Library.call("C_GetObjectSize") { library throws(Refusal) in
+        let answers = try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            return try state.attributes(of: object)
+        }
+        let place = unsafe try Caller.place(size)
+        guard case .value(let value) = answers(CKA_VALUE) else {
+            unsafe place.pointee = CK_UNAVAILABLE_INFORMATION
+            return
+        }
+        unsafe place.pointee = CK_ULONG(value.count)
+    }
+}
+
+/// `C_CreateObject` is refused: the token takes no objects (PKCS #11 5.7).
+@c @implementation public func C_CreateObject(
+    _ session: CK_SESSION_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG,
+    _ object: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
+) -> CK_RV {
+    Library.call("C_CreateObject") { library throws(Refusal) in
+        try library.requireSession(session)
+        guard unsafe attributes != nil, unsafe object != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
+        throw Refusal(CKR_ACTION_PROHIBITED, "the token takes no objects")
+    }
+}
+
+/// `C_CopyObject` is refused: objects are not copied (PKCS #11 5.7).
+@c @implementation public func C_CopyObject(
+    _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
+    _ count: CK_ULONG, _ copy: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
+) -> CK_RV {
+    Library.call("C_CopyObject") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            _ = try state.attributes(of: object)
+        }
+        throw Refusal(CKR_ACTION_PROHIBITED, "objects are not copied")
+    }
+}
+
+/// `C_DestroyObject` destroys a secret of a session, and nothing else (PKCS #11 5.7).
+@c @implementation public func C_DestroyObject(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE)
+    -> CK_RV
+{
+    Library.call("C_DestroyObject") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            if state.sessions.secrets.removeValue(forKey: object) != nil { return }
+            _ = try state.object(object)
+            throw Refusal(CKR_ACTION_PROHIBITED, "objects of the token are not destroyed")
+        }
+    }
+}
+
+/// `C_SetAttributeValue` is refused: objects are not changed (PKCS #11 5.7).
+@c @implementation public func C_SetAttributeValue(
+    _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
+    _ count: CK_ULONG
+) -> CK_RV {
+    Library.call("C_SetAttributeValue") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { _ throws(Refusal) in }
+            _ = try state.attributes(of: object)
+        }
+        guard unsafe attributes != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
+        throw Refusal(CKR_ACTION_PROHIBITED, "objects are not changed")
+    }
+}

@@ -1,0 +1,80 @@
+internal import CPKCS11
+internal import SecretMemory
+internal import TokenClient
+
+/// An operation with a key that a session has begun.
+struct KeyOperation: Sendable {
+    let use: KeyUse
+    let mechanism: Mechanism
+    let object: TokenObject
+    /// How long the result may be, in bytes. A signature has exactly this length.
+    let resultLimit: Int
+    /// How long the data may be, in bytes; nil for a message of any length.
+    let dataLimit: Int?
+    /// How long the data must be, in bytes; nil where that is open.
+    let dataLength: Int?
+    /// What has been passed of a message and was not sent.
+    var gathered: [UInt8] = []
+    /// Whether a part was passed.
+    var hasParts = false
+    /// The message at the provider, once it is too long for one request.
+    var message: TokenMessage?
+    /// A plaintext that did not fit the caller's buffer.
+    var result: SecretBytes?
+}
+
+/// A session of the program that has loaded the module.
+struct Session: Sendable {
+    let flags: CK_FLAGS
+    /// What a search found and has not given yet; nil where there is no search.
+    var found: ArraySlice<CK_OBJECT_HANDLE>?
+    /// The operations that were begun.
+    var operations: [KeyUse.Operation: KeyOperation] = [:]
+
+    var isReadWrite: Bool { flags & CKF_RW_SESSION != 0 }
+}
+
+/// The sessions by their handles, of which none is used twice.
+struct SessionTable: Sendable {
+    /// The most sessions at one time.
+    static let limit = 1_024
+
+    private(set) var sessions: [CK_SESSION_HANDLE: Session] = [:]
+    private var lastHandle: CK_SESSION_HANDLE = 0
+    /// The secrets of all sessions.
+    var secrets: [CK_OBJECT_HANDLE: SessionSecret] = [:]
+
+    /// Opens a session.
+    ///
+    /// - Throws: CKR_SESSION_COUNT.
+    mutating func open(_ flags: CK_FLAGS) throws(Refusal) -> CK_SESSION_HANDLE {
+        guard sessions.count < Self.limit else { throw Refusal(CKR_SESSION_COUNT) }
+        lastHandle += 1
+        sessions[lastHandle] = Session(flags: flags)
+        return lastHandle
+    }
+
+    /// Closes a session, and forgets its secrets.
+    ///
+    /// - Throws: CKR_SESSION_HANDLE_INVALID.
+    mutating func close(_ handle: CK_SESSION_HANDLE) throws(Refusal) {
+        guard sessions.removeValue(forKey: handle) != nil else { throw Refusal(CKR_SESSION_HANDLE_INVALID) }
+        secrets = secrets.filter { $0.value.session != handle }
+    }
+
+    /// Closes all sessions.
+    mutating func closeAll() {
+        sessions = [:]
+        secrets = [:]
+    }
+
+    /// Gives `body` a session.
+    ///
+    /// - Throws: CKR_SESSION_HANDLE_INVALID, and what `body` throws.
+    mutating func with<Result>(
+        _ handle: CK_SESSION_HANDLE, _ body: (inout Session) throws(Refusal) -> Result
+    ) throws(Refusal) -> Result {
+        guard sessions[handle] != nil else { throw Refusal(CKR_SESSION_HANDLE_INVALID) }
+        return try body(&sessions[handle, default: Session(flags: 0)])
+    }
+}

@@ -1,0 +1,230 @@
+internal import CPKCS11
+private import Glibc
+internal import TokenClient
+
+/// What is known about an attribute of an object.
+enum AttributeAnswer: Equatable {
+    case value([UInt8])
+    /// The object has it, and nobody is told.
+    case sensitive
+    /// Objects of this kind do not have it.
+    case unknown
+
+    static func flag(_ value: Bool) -> AttributeAnswer { .value([value ? 1 : 0]) }
+
+    static func number(_ value: CK_ULONG) -> AttributeAnswer { .value(bytes(of: value)) }
+
+    /// The bytes of a number in memory.
+    static func bytes(of value: CK_ULONG) -> [UInt8] {
+        unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+    }
+
+    /// A date as `CK_DATE` has it: digits of year, month and day.
+    static func date(_ milliseconds: Int64) -> AttributeAnswer {
+        var seconds = time_t(milliseconds / 1_000)
+        var parts = unsafe tm()
+        guard unsafe gmtime_r(&seconds, &parts) != nil, unsafe (0...8_099).contains(parts.tm_year) else {
+            return .value([])
+        }
+        func digits(_ number: Int32, _ count: Int) -> [UInt8] {
+            let text = Array(String(number).utf8)
+            return [UInt8](repeating: 0x30, count: max(0, count - text.count)) + text.suffix(count)
+        }
+        return unsafe .value(
+            digits(parts.tm_year + 1_900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2))
+    }
+}
+
+/// An object of the token: a certificate, half of a key pair, or the profile. It never changes.
+final class TokenObject: Sendable {
+    /// The kinds of object, by the numbers of their classes.
+    enum Kind: CK_OBJECT_CLASS, Sendable {
+        case certificate = 1
+        case publicKey = 2
+        case privateKey = 3
+        case profile = 9
+    }
+
+    let kind: Kind
+    /// What the object is of; nil for the profile.
+    let identity: TokenIdentity?
+
+    init(_ kind: Kind, _ identity: TokenIdentity?) {
+        self.kind = kind
+        self.identity = identity
+    }
+
+    /// The name by which the object is known again after the list was read anew.
+    var name: String {
+        let suffix: String =
+            switch kind {
+            case .certificate: "c"
+            case .publicKey: "p"
+            case .privateKey: "k"
+            case .profile: "profile"
+            }
+        return (identity?.objectID ?? "") + suffix
+    }
+
+    /// Returns an attribute.
+    func attribute(_ type: CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
+        if let answer = commonAttribute(type) { return answer }
+        guard let identity else {
+            return type == CKA_PROFILE_ID ? .number(CKP_PUBLIC_CERTIFICATES_TOKEN) : .unknown
+        }
+        switch type {
+        case CKA_ID: return .value(identity.keyID)
+        case CKA_SUBJECT: return .value(identity.subject)
+        case CKA_START_DATE: return .date(identity.notBefore)
+        case CKA_END_DATE: return .date(identity.notAfter)
+        case CKA_PUBLIC_KEY_INFO: return .value(identity.publicKeyInfo)
+        default: break
+        }
+        switch kind {
+        case .certificate: return certificateAttribute(type, identity)
+        case .publicKey: return publicKeyAttribute(type, identity) ?? keyAttribute(type, identity)
+        case .privateKey: return privateKeyAttribute(type, identity) ?? keyAttribute(type, identity)
+        case .profile: return .unknown
+        }
+    }
+
+    private func commonAttribute(_ type: CK_ATTRIBUTE_TYPE) -> AttributeAnswer? {
+        switch type {
+        case CKA_CLASS: .number(kind.rawValue)
+        case CKA_TOKEN: .flag(true)
+        // What is private is found after a login alone, and this token asks for the user's presence in place of one.
+        case CKA_PRIVATE, CKA_MODIFIABLE, CKA_COPYABLE, CKA_DESTROYABLE: .flag(false)
+        case CKA_LABEL: .value(Array((identity?.label ?? "public certificates token").utf8))
+        case CKA_UNIQUE_ID: .value(Array(name.utf8))
+        default: nil
+        }
+    }
+
+    private func certificateAttribute(_ type: CK_ATTRIBUTE_TYPE, _ identity: TokenIdentity) -> AttributeAnswer
+    {
+        switch type {
+        case CKA_CERTIFICATE_TYPE: .number(CKC_X_509)
+        // 1 is a user's own certificate, 2 an authority's.
+        case CKA_CERTIFICATE_CATEGORY: .number(identity.isAuthority ? 2 : 1)
+        case CKA_TRUSTED: .flag(false)
+        case CKA_CHECK_VALUE: .value(identity.checkValue)
+        case CKA_ISSUER: .value(identity.issuer)
+        case CKA_SERIAL_NUMBER: .value(identity.serialNumber)
+        case CKA_VALUE: .value(identity.certificate)
+        default: .unknown
+        }
+    }
+
+    /// What both halves of a key pair have.
+    private func keyAttribute(_ type: CK_ATTRIBUTE_TYPE, _ identity: TokenIdentity) -> AttributeAnswer {
+        switch (type, identity.key) {
+        case (CKA_KEY_TYPE, .rsa): .number(CKK_RSA)
+        case (CKA_KEY_TYPE, .ec): .number(CKK_EC)
+        case (CKA_LOCAL, _): .flag(false)
+        case (CKA_KEY_GEN_MECHANISM, _): .number(CK_UNAVAILABLE_INFORMATION)
+        case (CKA_MODULUS, .rsa(let modulus, _)): .value(modulus)
+        case (CKA_PUBLIC_EXPONENT, .rsa(_, let exponent)): .value(exponent)
+        case (CKA_EC_PARAMS, .ec(let parameters, _)): .value(parameters)
+        default: .unknown
+        }
+    }
+
+    private func publicKeyAttribute(_ type: CK_ATTRIBUTE_TYPE, _ identity: TokenIdentity) -> AttributeAnswer?
+    {
+        switch (type, identity.key) {
+        case (CKA_VERIFY, _): .flag(identity.canSign)
+        case (CKA_ENCRYPT, .rsa): .flag(identity.canDecrypt)
+        case (CKA_ENCRYPT, .ec): .flag(false)
+        case (CKA_WRAP, _), (CKA_VERIFY_RECOVER, _), (CKA_DERIVE, _), (CKA_TRUSTED, _): .flag(false)
+        case (CKA_MODULUS_BITS, .rsa): .number(CK_ULONG(identity.keyBits))
+        case (CKA_EC_POINT, .ec(_, let point)): .value(point)
+        default: nil
+        }
+    }
+
+    private func privateKeyAttribute(_ type: CK_ATTRIBUTE_TYPE, _ identity: TokenIdentity) -> AttributeAnswer?
+    {
+        switch type {
+        case CKA_SIGN: return .flag(identity.canSign)
+        case CKA_DECRYPT: return .flag(canDecrypt)
+        case CKA_DERIVE: return .flag(canDerive)
+        case CKA_SIGN_RECOVER, CKA_UNWRAP, CKA_WRAP_WITH_TRUSTED, CKA_ALWAYS_AUTHENTICATE: return .flag(false)
+        // The key came from a file, and others may hold it: it was extractable once.
+        case CKA_SENSITIVE: return .flag(true)
+        case CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE: return .flag(false)
+        case CKA_ALLOWED_MECHANISMS:
+            return .value(
+                Mechanism.all.filter { allows($0) }.flatMap { AttributeAnswer.bytes(of: $0.type) })
+        default: break
+        }
+        // The parts of a private key, which no message of the protocol has.
+        switch identity.key {
+        case .rsa:
+            let secrets = [
+                CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2,
+                CKA_COEFFICIENT,
+            ]
+            return secrets.contains(type) ? .sensitive : nil
+        case .ec: return type == CKA_VALUE ? .sensitive : nil
+        }
+    }
+
+    private var isRSA: Bool {
+        guard case .rsa? = identity?.key else { return false }
+        return true
+    }
+
+    private var canDecrypt: Bool { isRSA && identity?.canDecrypt == true }
+    private var canDerive: Bool { !isRSA && identity?.canDerive == true }
+
+    /// Whether the key is of the right type for a mechanism.
+    func fits(_ mechanism: Mechanism) -> Bool { mechanism.isForRSA == isRSA }
+
+    /// Whether the key may do something under its certificate.
+    func allows(_ operation: KeyUse.Operation) -> Bool {
+        switch operation {
+        case .sign: identity?.canSign == true
+        case .decrypt: canDecrypt
+        case .keyExchange: canDerive
+        }
+    }
+
+    private func allows(_ mechanism: Mechanism) -> Bool {
+        fits(mechanism) && mechanism.operations.contains { allows($0) }
+    }
+}
+
+/// A secret that two keys have agreed on. It is the caller's, and goes with the session.
+struct SessionSecret: Sendable {
+    let session: CK_SESSION_HANDLE
+    let value: [UInt8]
+    /// What the caller said about it.
+    let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
+
+    func attribute(_ type: CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
+        switch type {
+        case CKA_CLASS: return .number(CKO_SECRET_KEY)
+        case CKA_TOKEN, CKA_PRIVATE, CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE:
+            return .flag(false)
+        case CKA_VALUE: return isReadable ? .value(value) : .sensitive
+        case CKA_VALUE_LEN: return .number(CK_ULONG(value.count))
+        case CKA_DESTROYABLE: return .flag(true)
+        case CKA_MODIFIABLE, CKA_COPYABLE: return .flag(false)
+        case CKA_KEY_GEN_MECHANISM: return .number(CK_UNAVAILABLE_INFORMATION)
+        default: break
+        }
+        if let value = attributes[type] { return .value(value) }
+        switch type {
+        case CKA_KEY_TYPE: return .number(CKK_GENERIC_SECRET)
+        case CKA_SENSITIVE: return .flag(false)
+        case CKA_EXTRACTABLE: return .flag(true)
+        case CKA_LABEL, CKA_ID: return .value([])
+        default: return .unknown
+        }
+    }
+
+    private var isReadable: Bool {
+        attributes[CKA_SENSITIVE].map { $0 == [0] } ?? true
+            && attributes[CKA_EXTRACTABLE].map { $0 != [0] } ?? true
+    }
+}

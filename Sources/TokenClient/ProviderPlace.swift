@@ -1,0 +1,68 @@
+internal import CLinux
+private import Glibc
+
+/// Where the provider's socket is, found as the commands of the package find it.
+package enum ProviderPlace {
+    /// The most bytes that a path may have: what `sockaddr_un` holds, without the NUL at its end (unix(7)).
+    package static let longestPath = 107
+
+    /// Finds the socket's path.
+    ///
+    /// - Parameter environment: returns the value of an environment variable; nil where it is not set.
+    /// - Returns: the path; nil where there is no device, or its path fits no address.
+    package static func socketPath(_ environment: (String) -> String? = Self.environment) -> String? {
+        if let socket = environment("KEYSHARE_SOCKET") { return fitting(socket) }
+        guard let folder = deviceFolder(environment).flatMap(resolved) else { return nil }
+        if let path = fitting(folder + "/provider.sock") { return path }
+        guard let runtime = environment("XDG_RUNTIME_DIR") else { return nil }
+        let name = SHA256.digest(of: Array(folder.utf8)).prefix(8).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+        return fitting(runtime + "/keyshare/" + name + ".sock")
+    }
+
+    /// The value of an environment variable; nil where it is empty or not set, and in a program that runs with more
+    /// rights than its caller (secure_getenv(3)).
+    package static func environment(_ name: String) -> String? {
+        guard let value = unsafe clinux_secure_environment(name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    private static func deviceFolder(_ environment: (String) -> String?) -> String? {
+        if let folder = environment("KEYSHARE_DEVICE") { return folder }
+        // The XDG Base Directory Specification says that relative paths are to be ignored.
+        if let data = environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
+            return data + "/keyshare"
+        }
+        guard
+            let home = environment("HOME").flatMap({ $0.utf8.first == UInt8(ascii: "/") ? $0 : nil })
+                ?? homeOfUser
+        else { return nil }
+        return home + "/.local/share/keyshare"
+    }
+
+    /// The home in the entry of the user in passwd(5).
+    private static var homeOfUser: String? {
+        var entry = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress,
+                unsafe getpwuid_r(geteuid(), &entry, start, buffer.count, &found) == 0, unsafe found != nil,
+                let home = unsafe entry.pw_dir
+            else { return nil }
+            return unsafe String(cString: home)
+        }
+    }
+
+    private static func resolved(_ folder: String) -> String? {
+        guard let path = unsafe realpath(folder, nil) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
+    private static func fitting(_ path: String) -> String? {
+        (1...longestPath).contains(path.utf8.count) && !path.utf8.contains(0) ? path : nil
+    }
+}

@@ -1,0 +1,46 @@
+import DeviceSimulation
+import Foundation
+import TestSupport
+import Testing
+import TokenClient
+
+@Suite("Where the PKCS #11 module looks for the provider")
+struct ProviderPlaceTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    private func place(_ environment: [String: String]) -> String? {
+        ProviderPlace.socketPath { environment[$0] }
+    }
+
+    @Test("A named socket comes before a named device, and both before the default place")
+    func order() throws {
+        let device = try Device(folder: scratch.path("device"))
+        #expect(place(["KEYSHARE_SOCKET": "/s", "KEYSHARE_DEVICE": device.folder]) == "/s")
+        #expect(place(["KEYSHARE_DEVICE": device.folder, "HOME": "/h"]) == device.folder + "/provider.sock")
+        let home = try Device(folder: scratch.path("data/keyshare"))
+        let data = URL(fileURLWithPath: home.folder).deletingLastPathComponent().path
+        #expect(place(["XDG_DATA_HOME": data, "HOME": "/h"]) == home.folder + "/provider.sock")
+        let local = try Device(folder: scratch.path("home/.local/share/keyshare"))
+        #expect(
+            place(["XDG_DATA_HOME": "relative", "HOME": scratch.path("home")]) == local.folder
+                + "/provider.sock")
+    }
+
+    @Test("A path that fits no address becomes the short one in the runtime folder, as for the provider")
+    func longPath() throws {
+        let device = try Device(folder: scratch.path(String(repeating: "d", count: 100)))
+        let expected = try device.socketPath(runtimeDirectory: "/run/x", making: false)
+        #expect(place(["KEYSHARE_DEVICE": device.folder, "XDG_RUNTIME_DIR": "/run/x"]) == expected)
+        #expect(place(["KEYSHARE_DEVICE": device.folder]) == nil)
+    }
+
+    @Test("Without a device there is no place")
+    func noDevice() {
+        #expect(place(["KEYSHARE_DEVICE": scratch.path("nothing")]) == nil)
+        #expect(place(["KEYSHARE_SOCKET": String(repeating: "s", count: 108)]) == nil)
+    }
+}
