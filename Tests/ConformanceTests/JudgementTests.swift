@@ -1,0 +1,183 @@
+import Conformance
+import Foundation
+import TestCredentials
+import Testing
+
+@Suite("Verdicts on consumers")
+struct JudgementTests {
+    private func vector(
+        _ outcome: TestVectorOutcome, mayBlamePassword: Bool = false
+    ) -> TestVectorSuite.Entry {
+        TestVectorSuite.Entry(
+            name: "some", groups: [.faults], file: "some.p12", password: "", summary: "Some.",
+            expectedBehaviour: "does it", reason: "Because.", expected: .init { _ in outcome },
+            mayBlamePassword: mayBlamePassword)
+    }
+
+    private func verdict(
+        _ end: ProcessEnd, _ output: String = "", _ vector: TestVectorSuite.Entry,
+        _ edit: (inout AnswerReading) -> Void = { _ in }
+    ) -> Verdict {
+        var reading = AnswerReading()
+        edit(&reading)
+        let result = ProcessResult(end: end, seconds: 1, output: Array(output.utf8), errors: [])
+        return reading.judge(result, vector, limits: ProcessLimits()).verdict
+    }
+
+    @Test(
+        "An exit code accepts or refuses",
+        arguments: [
+            (TestVectorOutcome(.accept, identities: 1), 0, Verdict.pass),
+            (TestVectorOutcome(.accept, identities: 1), 1, .refusesGood), (.refuse, 0, .acceptsBad),
+            (.refuse, 1, .pass),
+            (TestVectorOutcome(.acceptSome, identities: 1, of: 2), 0, .pass),
+            (TestVectorOutcome(.acceptSome, identities: 1, of: 2), 1, .pass),
+        ])
+    func exitCodes(outcome: TestVectorOutcome, code: Int, expected: Verdict) {
+        #expect(verdict(.exit(Int32(code)), "", vector(outcome)) == expected)
+    }
+
+    @Test("What ends a consumer from outside is told apart, whatever is expected")
+    func ends() {
+        for outcome in [TestVectorOutcome.refuse, TestVectorOutcome(.accept)] {
+            #expect(verdict(.signal(11), "", vector(outcome)) == .crash)
+            #expect(verdict(.overTime, "", vector(outcome)) == .hang)
+            #expect(verdict(.overMemory, "", vector(outcome)) == .memory)
+            #expect(verdict(.overProcesses, "", vector(outcome)) == .memory)
+            #expect(verdict(.stopped, "", vector(outcome)) == .notRun)
+            #expect(verdict(.notStarted(2), "", vector(outcome)) == .crash)
+        }
+    }
+
+    @Test("An exit code that is none of the refusals is a crash, and one that blames the password says so")
+    func namedCodes() {
+        func read(_ reading: inout AnswerReading) {
+            reading.refusals = [5]
+            reading.passwordBlames = [3]
+        }
+        #expect(verdict(.exit(5), "", vector(.refuse), read) == .pass)
+        #expect(verdict(.exit(134), "", vector(.refuse), read) == .crash)
+        #expect(verdict(.exit(3), "", vector(.refuse), read) == .blamesPassword)
+        #expect(verdict(.exit(3), "", vector(.refuse, mayBlamePassword: true), read) == .pass)
+    }
+
+    @Test(
+        "A report counts and blames",
+        arguments: [
+            (
+                TestVectorOutcome(.accept, identities: 2), 0, #"{"identities": 2, "blames": null}"#,
+                Verdict.pass
+            ),
+            (TestVectorOutcome(.accept, identities: 2), 0, #"{"identities": 1}"#, .incomplete),
+            (TestVectorOutcome(.accept, identities: 2), 0, #"{"identities": 3}"#, .acceptsBad),
+            (TestVectorOutcome(.accept, identities: 2), 1, #"{"identities": 1}"#, .incomplete),
+            (TestVectorOutcome(.accept, identities: 2), 1, #"{"identities": 0}"#, .refusesGood),
+            (TestVectorOutcome(.accept, identities: 2), 0, "no report", .incomplete),
+            (TestVectorOutcome(.accept), 0, "no report", .pass),
+            (.refuse, 1, #"{"identities": 0, "blames": "password"}"#, .blamesPassword),
+            (.refuse, 1, #"{"identities": 0, "blames": "file"}"#, .pass),
+            (.refuse, 1, #"{"identities": 1, "blames": "file"}"#, .acceptsBad),
+            (TestVectorOutcome(.acceptSome, identities: 1, of: 2), 5, #"{"identities": 1}"#, .pass),
+            (TestVectorOutcome(.acceptSome, identities: 1, of: 2), 5, #"{"identities": 0}"#, .refusesGood),
+            (TestVectorOutcome(.acceptSome, identities: 1, of: 2), 0, #"{"identities": 2}"#, .acceptsBad),
+        ])
+    func reports(outcome: TestVectorOutcome, code: Int, output: String, expected: Verdict) {
+        #expect(verdict(.exit(Int32(code)), output, vector(outcome)) { $0.hasReports = true } == expected)
+    }
+
+    @Test("A consumer is held to what it claims and to nothing more")
+    func claims() throws {
+        func expected(_ name: String) throws -> [TestVectorOutcome.Answer] {
+            let vector = try #require(TestVector.all.first { $0.name == name })
+            return TestVectorClaim.allCases.map { vector.outcome(for: $0).answer }
+        }
+        #expect(try expected("garbage") == [.refuse, .refuse, .refuse])
+        #expect(try expected("signature-modern") == [.accept, .accept, .accept])
+        #expect(try expected("expired") == [.accept, .accept, .refuse])
+        #expect(try expected("key-of-another-certificate") == [.accept, .refuse, .refuse])
+        #expect(try expected("mismatch-beside-identity") == [.accept, .acceptSome, .acceptSome])
+        #expect(try expected("recovered-keys") == [.accept, .accept, .acceptSome])
+        #expect(try expected("zip-other-password") == [.acceptSome, .acceptSome, .acceptSome])
+    }
+
+    @Test("Placeholders are replaced once, wherever they stand, and other braces stay")
+    func template() throws {
+        guard
+            case .template(let template) = ConsumerTemplate.make(
+                ["sh", "in={file}", "{password}", "{ print }", "file:{password-file}", "{unknown}"],
+                path: "/nowhere:/bin",
+                needsFile: true)
+        else {
+            Issue.record("no template")
+            return
+        }
+        #expect(template.program == "/bin/sh")
+        #expect(
+            template.arguments([.file: "/a b/{password}", .password: "{file}", .passwordFile: "/p"])
+                == ["sh", "in=/a b/{password}", "{file}", "{ print }", "file:/p", "{unknown}"])
+        #expect(ConsumerTemplate.make([], path: "/bin", needsFile: true) == .problem(.empty))
+        #expect(ConsumerTemplate.make(["sh"], path: "/bin", needsFile: true) == .problem(.noFile))
+        #expect(
+            ConsumerTemplate.make(["/bin"], path: "/bin", needsFile: false)
+                == .problem(.noSuchProgram("/bin")))
+    }
+
+    @Test("A selection takes names, groups and starts of names; the service only where it is named")
+    func selection() {
+        #expect(VectorSelection().files.count == TestVector.all.count)
+        #expect(VectorSelection().services.isEmpty)
+        #expect(VectorSelection(only: ["service"]).files.isEmpty)
+        #expect(VectorSelection(only: ["service"]).services.count == ServiceVector.all.count)
+        #expect(
+            VectorSelection(only: ["zip-*"], skip: ["zip-slip"]).files.allSatisfy { $0.name != "zip-slip" })
+        #expect(VectorSelection(only: ["faults"], skip: ["archives"]).files.count == 73 - 18)
+        #expect(VectorSelection(only: ["expird", "expired"]).unknown.map(\.word) == ["expird"])
+        #expect(VectorSelection(only: ["expird"]).unknown.map(\.nearest) == ["expired"])
+    }
+
+    // MARK: - Reports
+
+    private func report() -> ConformanceReport {
+        func result(_ name: String, _ verdict: Verdict) -> ConformanceReport.Result {
+            ConformanceReport.Result(
+                name: name, groups: [.faults], description: "A <file> & more.", expected: .refuse,
+                why: "Because.",
+                verdict: verdict, seen: "exit code 0", exitCode: 0, signal: nil, seconds: 0.5,
+                stderr: "<b>\u{1B}[2J\nsecond line", file: name + ".p12", behaviour: "refuses it")
+        }
+        return ConformanceReport(
+            consumer: ["tool", "--in", "{file}"], claims: .parse,
+            results: [
+                result("good", .pass), result("bad", .acceptsBad), result("crashed", .crash),
+                result("large", .hang),
+                result("late", .notRun),
+            ])
+    }
+
+    @Test("JUnit has errors for what gave no answer, failures for wrong answers, and escapes what it quotes")
+    func junit() {
+        let text = report().junit
+        #expect(text.contains("tests=\"5\" failures=\"1\" errors=\"2\" skipped=\"1\" time=\"2.500\""))
+        #expect(text.contains("<testcase classname=\"conformance.faults\" name=\"good\" time=\"0.500\"/>"))
+        #expect(text.contains("<failure type=\"accepts-bad\""))
+        #expect(text.contains("<error type=\"crash\""))
+        #expect(text.contains("A &lt;file&gt; &amp; more."))
+        #expect(!text.contains("\u{1B}"))
+    }
+
+    @Test("The page lists what fails first, refers to nothing outside, and has the small files to save")
+    func html() throws {
+        let page = report().html(date: Date(timeIntervalSince1970: 0)) { result in
+            [UInt8](repeating: 7, count: result.name == "large" ? 64 << 10 + 1 : 12)
+        }
+        let order = try ["crashed", "large", "bad", "late"].map {
+            try #require(page.range(of: "id=\"\($0)\"")?.lowerBound)
+        }
+        #expect(order == order.sorted())
+        #expect(!page.contains("http"))
+        #expect(page.contains("download=\"bad.p12\" href=\"data:application/x-pkcs12;base64,BwcH"))
+        #expect(!page.contains("download=\"large.p12\""))
+        #expect(page.contains("&lt;b&gt;\\u{001B}[2J\nsecond line") || page.contains("&lt;b&gt;"))
+        #expect(!page.contains("\u{1B}"))
+    }
+}
