@@ -1,0 +1,146 @@
+internal import DeviceSimulation
+internal import Foundation
+internal import KeyShareProvider
+internal import KeySharing
+
+/// Watches what happens on the device beside the provider's socket: its state, the pasteboard, the keychain.
+///
+/// It looks after each notification, and draws what differs from the look before.
+actor DeviceWatch {
+    private let device: Device
+    private let journal: EventJournal
+    private let pasteboard: Pasteboard
+    private let provider: ProviderStore
+    private let consumer: Keychain
+    private var state: DeviceState
+    private var questions = 0
+    private var pasteboardChanges: Int
+    private var lastRead: PasteboardAccess?
+    private var held: [String: Set<String>]
+
+    /// Looks for the first time.
+    ///
+    /// - Throws: `FileError`, `KeychainError`, `PasteboardError` where the device cannot be read.
+    init(_ device: Device, _ journal: EventJournal) throws {
+        self.device = device
+        self.journal = journal
+        pasteboard = try Pasteboard(device: device)
+        provider = try ProviderStore(device)
+        consumer = try Keychain(device: device, app: .consumer)
+        state = try device.state()
+        pasteboardChanges = try pasteboard.changeCount()
+        let accesses = try pasteboard.accesses()
+        lastRead = accesses.last
+        held = [:]
+        held = try Self.labels(provider, consumer)
+    }
+
+    /// What a look may have found.
+    enum News: Sendable {
+        /// The provider may list something else now.
+        case listings
+        /// A side of the keychain may hold something else now.
+        case keychain
+        /// Something else of the device has changed.
+        case state
+    }
+
+    /// What to look at.
+    private enum Part {
+        case state, password, identities, tokens, presence, keychain, pasteboard
+    }
+
+    /// Watches until the task is cancelled.
+    ///
+    /// - Parameter changed: called after each look, with what it may have found.
+    /// - Throws: `FileError` where the device cannot be observed.
+    nonisolated func run(changed: @escaping @Sendable (News) -> Void) async throws {
+        let notifications = try Notifications(device: device)
+        let sources: [(Part, Observations)] = [
+            (.state, try notifications.observe(.deviceStateChanged)),
+            (.password, try notifications.observe(.passwordChanged)),
+            (.identities, try notifications.observe(.identitiesChanged)),
+            (.tokens, try notifications.observe(.tokensChanged)),
+            (.presence, try notifications.observe(.presenceAnswered)),
+            (.keychain, try device.observe(.keychain)), (.pasteboard, try device.observe(.pasteboard)),
+        ]
+        await withTaskGroup { group in
+            for (part, observations) in sources {
+                group.addTask {
+                    for await _ in observations {
+                        await self.look(at: part)
+                        changed(part == .identities ? .listings : part == .keychain ? .keychain : .state)
+                        // Many changes in a row are one for a page.
+                        if part == .keychain { try? await Task.sleep(for: .milliseconds(100)) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func look(at part: Part) {
+        let now = Date()
+        switch part {
+        case .state:
+            guard let current = try? device.state(), current != state else { return }
+            state = current
+            journal.append([SharingEvent("deviceState", at: now, subject: current.description)])
+        case .password: journal.append([SharingEvent("passwordChanged", at: now)])
+        case .identities: break
+        case .tokens: journal.append([SharingEvent("tokensChanged", at: now)])
+        case .presence:
+            guard let status = try? UserPresence(device).status() else { return }
+            let waiting = status.questionsWaiting
+            if waiting > questions { journal.append([SharingEvent("presenceAsked", at: now)]) }
+            if waiting < questions { journal.append([SharingEvent("presenceAnswered", at: now)]) }
+            questions = waiting
+        case .keychain: lookAtKeychain(now)
+        case .pasteboard: lookAtPasteboard(now)
+        }
+    }
+
+    private func lookAtKeychain(_ now: Date) {
+        guard let current = try? Self.labels(provider, consumer) else { return }
+        for (side, labels) in current.sorted(by: { $0.key < $1.key }) {
+            let before = held[side] ?? []
+            let (added, removed) = (labels.subtracting(before).count, before.subtracting(labels).count)
+            if added > 0 {
+                journal.append([SharingEvent("keychainAdded", at: now, subject: side, message: "\(added)")])
+            }
+            if removed > 0 {
+                journal.append([
+                    SharingEvent("keychainRemoved", at: now, subject: side, message: "\(removed)")
+                ])
+            }
+        }
+        held = current
+    }
+
+    private func lookAtPasteboard(_ now: Date) {
+        // An access may come with a write; the write is the one that made it possible.
+        if let status = try? pasteboard.status(now: now), status.changeCount != pasteboardChanges {
+            pasteboardChanges = status.changeCount
+            let kind = status.owner == nil ? "pasteboardCleared" : "pasteboardWritten"
+            journal.append([SharingEvent(kind, at: now, subject: status.owner ?? "")])
+        }
+        guard let accesses = try? pasteboard.accesses(), accesses.last != lastRead else { return }
+        let place = lastRead.flatMap { accesses.lastIndex(of: $0) }.map { $0 + 1 } ?? 0
+        for access in accesses[place...] {
+            journal.append([
+                SharingEvent(
+                    "pasteboardRead", at: access.date, subject: access.reader,
+                    outcome: access.outcome == .allowed ? "ok" : access.outcome.rawValue)
+            ])
+        }
+        lastRead = accesses.last
+    }
+
+    private static func labels(_ provider: ProviderStore, _ consumer: Keychain) throws -> [String: Set<
+        String
+    >] {
+        [
+            "provider": Set(try provider.identities().map(\.label)),
+            "consumer": Set(try consumer.identityAttributes().map(\.label)),
+        ]
+    }
+}

@@ -1,0 +1,101 @@
+internal import CommandSupport
+internal import Foundation
+internal import Synchronization
+
+/// The events so far, for every page that is open, and the news that something else has changed.
+///
+/// A page that reads slowly loses events, and sees by their numbers how many. Nobody waits for it.
+package final class EventJournal: Sendable {
+    private struct State {
+        var events: [SharingEvent] = []
+        var last = 0
+        var pages: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
+        var lastPage = 0
+        /// What the consumers of the connections that are open call themselves.
+        var clients: [Int: String] = [:]
+    }
+
+    /// The number of events that are kept for pages that come later.
+    static let kept = 5_000
+    /// The number of messages that wait for a page.
+    private static let buffered = 1_024
+    private let state = Mutex(State())
+
+    /// Makes an empty journal.
+    package init() {}
+
+    /// Adds events and sends them to the pages.
+    package func append(_ events: [SharingEvent]) {
+        state.withLock { state in
+            for var event in events {
+                state.last += 1
+                event.number = state.last
+                if let connection = event.connection {
+                    if event.kind == "hello" { state.clients[connection] = event.subject }
+                    event.client = state.clients[connection]
+                    if event.kind == "closed" { state.clients[connection] = nil }
+                }
+                state.events.append(event)
+                guard !state.pages.isEmpty, let message = Self.message(event) else { continue }
+                for page in state.pages.values { page.yield(message) }
+            }
+            if state.events.count > Self.kept * 2 { state.events.removeFirst(state.events.count - Self.kept) }
+        }
+    }
+
+    /// Forgets who the connections belong to, because their provider has ended and the next one numbers them anew.
+    func forgetConnections() {
+        state.withLock { $0.clients = [:] }
+    }
+
+    /// Tells the pages that the state of the device, the provider or an import has changed.
+    func tellOfChange() {
+        state.withLock { state in
+            for page in state.pages.values { page.yield(Array("event: state\ndata: {}\n\n".utf8)) }
+        }
+    }
+
+    /// Sends every page a line without meaning, by which connections that are dead are found.
+    func ping() {
+        state.withLock { state in
+            for page in state.pages.values { page.yield(Array(": still here\n\n".utf8)) }
+        }
+    }
+
+    /// Opens the stream of a page, as server-sent events (HTML, 9.2).
+    ///
+    /// - Parameter number: the number of the last event that the page has.
+    /// - Returns: the events behind that one as far as they are kept, and the stream of those to come.
+    func open(after number: Int) -> (backlog: [UInt8], news: AsyncStream<[UInt8]>) {
+        state.withLock { state in
+            let (stream, continuation) = AsyncStream<[UInt8]>.makeStream(
+                bufferingPolicy: .bufferingNewest(Self.buffered))
+            state.lastPage += 1
+            let page = state.lastPage
+            state.pages[page] = continuation
+            continuation.onTermination = { [weak self] _ in
+                self?.close(page)
+            }
+            let backlog = state.events.suffix(Self.kept).filter { $0.number > number }
+            return (Array("retry: 500\n\n".utf8) + backlog.flatMap { Self.message($0) ?? [] }, stream)
+        }
+    }
+
+    private func close(_ page: Int) {
+        _ = state.withLock { $0.pages.removeValue(forKey: page) }
+    }
+
+    /// Ends the streams of all pages.
+    func end() {
+        let pages = state.withLock { state in
+            defer { state.pages = [:] }
+            return Array(state.pages.values)
+        }
+        for page in pages { page.finish() }
+    }
+
+    private static func message(_ event: SharingEvent) -> [UInt8]? {
+        guard let json = try? DocumentCoding.encode(event, onOneLine: true) else { return nil }
+        return Array("id: \(event.number)\ndata: ".utf8) + json + Array("\n\n".utf8)
+    }
+}

@@ -1,0 +1,85 @@
+internal import CommandSupport
+internal import DeviceSimulation
+internal import Foundation
+internal import KeyShareClient
+internal import KeyShareWire
+internal import LocalSockets
+internal import Synchronization
+
+/// Watches the provider's process over its socket: whether one serves, and what it answers to others.
+///
+/// The connection is one that asks for events, whose own requests are not told. Whatever the page needs in order to
+/// explain goes over it, so that only the hand-over itself is drawn.
+final class ProviderWatch: Sendable {
+    /// What is known of the provider.
+    struct Status: Sendable {
+        /// The process that serves; nil where none does.
+        var processID: Int32?
+        /// Why its events cannot be seen, though it serves; nil where they can.
+        var failure: CommandFailure?
+        /// The connection that asks for events; nil where there is none.
+        var client: ProviderClient?
+    }
+
+    private let socket: String
+    private let journal: EventJournal
+    private let current = Mutex(Status())
+
+    init(socket: String, journal: EventJournal) {
+        self.socket = socket
+        self.journal = journal
+    }
+
+    var status: Status { current.withLock { $0 } }
+
+    /// Watches until the task is cancelled.
+    ///
+    /// - Parameter changed: called when a provider has come or gone.
+    func run(changed: @Sendable () -> Void) async {
+        while !Task.isCancelled {
+            var status = Status()
+            do {
+                let client = try await ProviderClient.connect(path: socket, clientName: "keyshare-device web")
+                status.client = client
+                status.processID = PeerIdentity.listener(at: socket)?.processID
+                let start = try await client.events(after: nil)
+                journal.append([SharingEvent("serving", at: Date())])
+                set(status, changed)
+                // A request that waits for events ends with the connection.
+                try await withTaskCancellationHandler {
+                    try await follow(client, after: start.last)
+                } onCancel: {
+                    Task { await client.close() }
+                }
+            } catch {
+                if status.client != nil { journal.append([SharingEvent("stopped", at: Date())]) }
+                await status.client?.close()
+                journal.forgetConnections()
+                status = Status(processID: PeerIdentity.listener(at: socket)?.processID)
+                if status.processID != nil { status.failure = CommandFailure(error) }
+                set(status, changed)
+            }
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+        await status.client?.close()
+    }
+
+    private func follow(_ client: ProviderClient, after start: UInt64) async throws {
+        var last = start
+        while true {
+            let page = try await client.events(after: last)
+            if page.lost > 0 { journal.append([SharingEvent("lost", at: Date(), subject: "\(page.lost)")]) }
+            journal.append(page.events.map(SharingEvent.init))
+            last = page.last
+        }
+    }
+
+    private func set(_ status: Status, _ changed: () -> Void) {
+        let isNews = current.withLock { current in
+            defer { current = status }
+            return current.processID != status.processID || current.failure != status.failure
+                || (current.client == nil) != (status.client == nil)
+        }
+        if isNews { changed() }
+    }
+}

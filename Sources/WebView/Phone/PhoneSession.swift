@@ -1,0 +1,328 @@
+internal import CertificateReading
+internal import CommandSupport
+internal import DeviceSimulation
+internal import Foundation
+internal import KeyShareClient
+internal import KeyShareConsumer
+internal import KeyShareProvider
+internal import KeySharing
+internal import LocalSockets
+
+/// What the page does on a device, through the modules by which the commands do it.
+actor PhoneSession {
+    private let device: Device
+    private let socket: String
+    private let journal: EventJournal
+    private let watch: ProviderWatch
+    private let commands: CommandLines
+    nonisolated let process: ProviderProcess
+    nonisolated let questions = Questions()
+    private var imports: [ImportJob] = []
+    private var lastImport = 0
+    /// What the provider lists, until something changes.
+    private var listings: [String: [Item]] = [:]
+    private var identities: [String: IdentitySummary]?
+    private var generation = 0
+    /// What provider and consumer hold, until the keychain changes.
+    private var sides: (published: PhoneDocument.Side, held: PhoneDocument.Side)?
+
+    private static let keptImports = 20
+    /// The most identities of a side that the page gets; the number of all is told.
+    private static let shownIdentities = 300
+
+    init(_ device: Device, socket: String, journal: EventJournal, watch: ProviderWatch, options: String) {
+        self.device = device
+        self.socket = socket
+        self.journal = journal
+        self.watch = watch
+        commands = CommandLines(options: options)
+        process = ProviderProcess(device: device.folder, socket: socket)
+    }
+
+    /// Forgets what was read before something changed.
+    func forget(_ news: DeviceWatch.News) {
+        switch news {
+        case .listings:
+            listings = [:]
+            identities = nil
+            generation += 1
+        case .keychain: sides = nil
+        case .state: break
+        }
+    }
+
+    /// Ends what waits, and the provider that the page has started.
+    func end() async {
+        await questions.end()
+        await process.stop()
+    }
+}
+
+// MARK: - The state
+
+extension PhoneSession {
+    /// The state of device, provider and imports.
+    func document() async -> PhoneDocument {
+        var failures: [FailureDocument.Body] = []
+        func read<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {
+            do {
+                return try body()
+            } catch {
+                failures.append(.init(CommandFailure(error)))
+                return fallback
+            }
+        }
+        let state = read(DeviceState.new) { try device.state() }
+        let presence = read(nil) { try UserPresence(device).status() }
+        let pasteboard = read(nil) { try Pasteboard(device: device).status(now: Date()) }
+        let (status, own) = (watch.status, process.current)
+        let sides = currentSides()
+        return PhoneDocument(
+            generation: generation, folder: device.folder, state: state.description,
+            hasPasscode: state.hasPasscode,
+            apps: App.installed.map(\.bundleIdentifier),
+            presence: .init(
+                answer: presence?.answer.rawValue ?? "allow", waiting: presence?.questionsWaiting ?? 0),
+            provider: .init(
+                serving: status.client != nil, process: status.processID,
+                isOwn: own != nil && own?.processID == status.processID, fault: own?.fault,
+                failure: status.failure.map { .init($0) },
+                command: "keyshare-provider serve" + commands.options),
+            published: sides.published, held: sides.held,
+            pasteboard: .init(owner: pasteboard?.owner, hasExpired: pasteboard?.hasExpired ?? false),
+            questions: await questions.all, imports: imports, failures: failures)
+    }
+
+    private func currentSides() -> (published: PhoneDocument.Side, held: PhoneDocument.Side) {
+        if let sides { return sides }
+        let read = (
+            published: side { try ProviderStore(device).identities() },
+            held: side { try ConsumerStore(device).identities().map(\.summary) }
+        )
+        // What could not be read may be readable the next time.
+        if read.published.failure == nil, read.held.failure == nil { sides = read }
+        return read
+    }
+
+    private func side(_ read: () throws -> [IdentitySummary]) -> PhoneDocument.Side {
+        do {
+            let sorted = SortedIdentities(try read(), under: .keySharing2025).identities
+            return .init(
+                identities: sorted.prefix(Self.shownIdentities).map(IdentityDocument.init),
+                count: sorted.count,
+                failure: nil)
+        } catch {
+            return .init(identities: [], count: 0, failure: .init(CommandFailure(error)))
+        }
+    }
+}
+
+// MARK: - The picker
+
+extension PhoneSession {
+    /// What the picker shows.
+    ///
+    /// - Parameter hasRows: whether the page needs the rows, or has them already.
+    func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {
+        let problems = TypeRequest.problems(with: asked.types, mechanism: asked.mechanism)
+        let identities = try await knownIdentities()
+        let all = Array(identities.values)
+        var listed: [ItemDecision] = []
+        var left: [ItemDecision] = []
+        switch (try? TypeRequest(asked.types, mechanism: asked.mechanism), asked.mechanism) {
+        case (nil, .keySharing2025):
+            let items = try await items(in: asked.container)
+            listed = Explanation.refusal(for: problems, items: items, mechanism: asked.mechanism)
+                .filter { $0.item != nil }
+        case (nil, .legacy): break
+        case (let request?, .legacy):
+            let rows = Explanation.legacy(identities: all, request: request).filter { $0.item != nil }
+            let shown = Set(try await presented(request).map(\.identifier))
+            listed = rows.filter { shown.contains($0.identifier) }
+            left = rows.filter { !shown.contains($0.identifier) }
+        case (let request?, .keySharing2025):
+            let items = try await items(in: asked.container)
+            let isRoot = asked.container == Item.root
+            let rows = Explanation.keySharing2025(
+                items: isRoot ? items : [], identities: all, request: request)
+            listed = isRoot ? Array(rows.prefix(items.count)) : items.map { request.decide($0) }
+            left = rows.dropFirst(isRoot ? items.count : 0).filter { $0.item?.parent == asked.container }
+        }
+        return PickerDocument(
+            asked, problems: problems, listed: listed, left: left, identities: identities, hasRows: hasRows,
+            commands: commands)
+    }
+
+    /// The certificates of an item, as the provider's extension shows them before it is picked.
+    func details(of item: String) async throws -> ItemDetailsDocument {
+        try await connected { client in
+            let found = try await client.item(item)
+            let preview = try await Preview(found, from: client)
+            return ItemDetailsDocument(
+                found,
+                entries: preview.files.map {
+                    .init(filename: $0.entry, certificates: $0.certificates, error: $0.error)
+                }, of: preview.files.flatMap(\.certificates))
+        }
+    }
+
+    private func items(in container: String) async throws -> [Item] {
+        if let items = listings[container] { return items }
+        let before = generation
+        let items = try await connected { try await $0.items(in: container) }
+        if before == generation { listings[container] = items }
+        return items
+    }
+
+    private func presented(_ request: TypeRequest) async throws -> [Item] {
+        let name = "legacy " + request.identifiers.joined(separator: " ")
+        if let items = listings[name] { return items }
+        let before = generation
+        let items = try await connected { try await $0.present(request.identifiers) }
+        if before == generation {
+            if listings.count > 100 { listings = [:] }
+            listings[name] = items
+        }
+        return items
+    }
+
+    /// Every identity of the provider, over the connection whose requests are not drawn: no picker asks for it.
+    private func knownIdentities() async throws -> [String: IdentitySummary] {
+        if let identities { return identities }
+        let before = generation
+        let status = watch.status
+        guard let client = status.client else {
+            throw status.failure
+                ?? CommandFailure(SocketError(.notRunning, "no provider listens at \(socket)"))
+        }
+        var known = try await client.identitiesByLabel(in: Selector.noFilter.folderName)
+        if known.isEmpty {
+            known = try await client.identityFacts().reduce(into: [:]) { $0[$1.label] = $1 }
+        }
+        if before == generation { identities = known }
+        return known
+    }
+
+    private func connected<Value>(
+        _ body: (ProviderClient) async throws -> Value
+    ) async throws -> Value {
+        let client = try await ProviderClient.connect(path: socket, clientName: "document picker")
+        do {
+            let value = try await body(client)
+            await client.close()
+            return value
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+}
+
+// MARK: - Importing
+
+extension PhoneSession {
+    /// Begins an import; its progress is in the state.
+    ///
+    /// - Throws: `RequestError` for types that cannot be asked for, `CommandFailure` (64) without an item.
+    func beginImport(_ asked: PickerRequest) throws {
+        let request = try TypeRequest(asked.types, mechanism: asked.mechanism)
+        guard !asked.items.isEmpty else { throw CommandFailure(.usage, "choose an item to import") }
+        let importer = Importer(try ConsumerStore(device))
+        let pasteboard = try Pasteboard(device: device)
+        lastImport += 1
+        let number = lastImport
+        imports.append(ImportJob(number: number, asked, command: commands.importing(asked)))
+        if imports.count > Self.keptImports { imports.removeFirst() }
+        journal.tellOfChange()
+        let (questions, journal) = (questions, journal)
+        let legacy = LegacyImport(importer, pasteboard: pasteboard, now: { Date() }) { question in
+            await questions.ask(reader: question.reader, owner: question.owner) { journal.tellOfChange() }
+        } askUser: { _ in
+            // No password is typed into the page.
+            nil
+        }
+        Task {
+            for item in asked.items {
+                take(number, await importItem(item, request, importer, legacy))
+            }
+            finish(number)
+        }
+    }
+
+    private nonisolated func importItem(
+        _ item: String, _ request: TypeRequest, _ importer: Importer, _ legacy: LegacyImport
+    ) async -> [ImportResult] {
+        do {
+            return try await ProviderClient.withConnection(path: socket) { client in
+                switch request.mechanism {
+                case .legacy: return await legacy.importRow(item, request, from: client)
+                case .keySharing2025:
+                    let picked = try await DocumentPicker(client, request: request).pick(item)
+                    return await importer.importItem(picked, from: client)
+                }
+            }
+        } catch {
+            return [ImportResult(item: item, outcome: .failed(error))]
+        }
+    }
+
+    private func take(_ number: Int, _ results: [ImportResult]) {
+        guard let place = imports.firstIndex(where: { $0.number == number }) else { return }
+        imports[place].take(results)
+        journal.tellOfChange()
+    }
+
+    private func finish(_ number: Int) {
+        guard let place = imports.firstIndex(where: { $0.number == number }) else { return }
+        imports[place].isOver = true
+        journal.tellOfChange()
+    }
+
+    /// Empties the consumer's keychain.
+    func clearConsumer() throws {
+        _ = try ConsumerStore(device).removeAll()
+    }
+}
+
+// MARK: - The device and its provider
+
+extension PhoneSession {
+    /// What the user does with the device.
+    enum DeviceAction: String, Decodable, Sendable {
+        case lock, unlock, restart
+        case setPasscode = "set-passcode"
+        case removePasscode = "remove-passcode"
+        case clearPasteboard = "clear-pasteboard"
+    }
+
+    /// Does something with the device, as `keyshare-device` does.
+    func perform(_ action: DeviceAction) throws {
+        switch action {
+        case .lock: try device.lock()
+        case .unlock: try device.unlock()
+        case .restart: try device.restart()
+        case .setPasscode: try device.setPasscode()
+        case .removePasscode: try device.removePasscode()
+        case .clearPasteboard: try Pasteboard(device: device).clear()
+        }
+    }
+
+    /// Says how the user answers when a token's key asks for presence, or answers the questions that wait.
+    func setPresence(_ answer: UserPresence.Answer, forWaiting: Bool) throws {
+        if forWaiting {
+            _ = try UserPresence(device).answer(answer)
+        } else {
+            try UserPresence(device).set(answer)
+        }
+    }
+
+    /// Provisions a scenario, in place of what the provider has if so asked, and starts the page's provider again, which
+    /// then serves as the scenario says.
+    func provision(_ scenario: String, replacing: Bool) async throws {
+        let fault = process.current?.fault
+        let wasRunning = process.current != nil
+        if replacing { try await process.run(["clear", "--yes"]) }
+        try await process.run(["provision", "--scenario", scenario])
+        if wasRunning { try await process.start(fault: fault) }
+    }
+}

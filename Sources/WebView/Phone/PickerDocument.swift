@@ -1,0 +1,171 @@
+internal import CommandSupport
+internal import KeyShareConsumer
+internal import KeySharing
+
+/// What the picker shows of one container under a request, and the request in other forms.
+struct PickerDocument: Encodable {
+    /// A decision that several rows may share.
+    struct Reason: Encodable {
+        let state: String
+        let reason: String
+        let message: String
+        let missing: [String]
+
+        init(_ decision: ItemDecision) {
+            state = decision.state.rawValue
+            reason = decision.reason.rawValue
+            message = decision.message
+            missing = decision.missing
+        }
+    }
+
+    /// An item that the request leaves out.
+    struct Absent: Encodable {
+        let row: ItemListingDocument.Row
+        let reason: Int
+    }
+
+    /// The mechanism of the request.
+    let mechanism: String
+    /// The container that is shown.
+    let container: String
+    /// The types that are asked for.
+    let requested: [String]
+    /// What is wrong with the request; empty where nothing is.
+    let problems: [FailureDocument.Body]
+    /// The decisions, each once.
+    let reasons: [Reason]
+    /// The items that are listed, in their order; nil where the page has them already.
+    let rows: [ItemListingDocument.Row]?
+    /// For each item that is listed, the decision about it by its number in `reasons`.
+    let decisions: [Int]
+    /// The items that are left out, the first of them.
+    let absent: [Absent]
+    /// How many are left out.
+    let absentCount: Int
+    /// The command that imports the chosen items, or lists the container.
+    let command: String
+    /// The command that explains.
+    let explainCommand: String
+    /// The picker call in Swift and in Objective-C; nil for a request that cannot be made.
+    let code: Code?
+
+    /// The picker call.
+    struct Code: Encodable {
+        let swift: String
+        let objc: String
+    }
+
+    /// The most items that are left out which a page shows.
+    private static let mostAbsent = 200
+
+    /// - Parameters:
+    ///   - listed: the decisions about what is listed.
+    ///   - left: the decisions about what is left out.
+    ///   - identities: whose the items are, by label.
+    ///   - hasRows: whether the rows are written.
+    init(
+        _ asked: PickerRequest, problems: [RequestError], listed: [ItemDecision], left: [ItemDecision],
+        identities: [String: IdentitySummary], hasRows: Bool, commands: CommandLines
+    ) {
+        mechanism = asked.mechanism.rawValue
+        container = asked.container
+        let request = try? TypeRequest(asked.types, mechanism: asked.mechanism)
+        requested = request?.identifiers ?? asked.types
+        self.problems = problems.map { .init(CommandFailure($0)) }
+        var reasons: [Reason] = []
+        var numbers: [Key: Int] = [:]
+        func number(_ decision: ItemDecision) -> Int {
+            let key = Key(decision)
+            if let number = numbers[key] { return number }
+            numbers[key] = reasons.count
+            reasons.append(Reason(decision))
+            return reasons.count - 1
+        }
+        let items = listed.compactMap { decision in decision.item.map { ($0, decision) } }
+        decisions = items.map { number($0.1) }
+        rows = hasRows ? items.map { .init($0.0, of: identities, enabled: nil) } : nil
+        absent = left.prefix(Self.mostAbsent).compactMap { decision in
+            decision.item.map {
+                Absent(row: .init($0, of: identities, enabled: nil), reason: number(decision))
+            }
+        }
+        absentCount = left.count
+        self.reasons = reasons
+        command = commands.importing(asked)
+        explainCommand = commands.explaining(asked)
+        code = request.map {
+            let code = PickerCode($0)
+            return Code(swift: code.text(.swift), objc: code.text(.objectiveC))
+        }
+    }
+
+    /// What makes two decisions one.
+    private struct Key: Hashable {
+        let state: ItemDecision.State
+        let reason: ItemDecision.Reason
+        let message: String
+        let missing: [String]
+
+        init(_ decision: ItemDecision) {
+            state = decision.state
+            reason = decision.reason
+            message = decision.message
+            missing = decision.missing
+        }
+    }
+}
+
+/// What a page asks of the picker.
+struct PickerRequest: Sendable, Hashable, Decodable {
+    /// The mechanism.
+    var mechanism: Mechanism
+    /// The types that are asked for.
+    var types: [String]
+    /// The container that is shown.
+    var container: String
+    /// The items that are chosen.
+    var items: [String]
+
+    private enum CodingKeys: CodingKey { case mechanism, types, container, items }
+
+    /// Reads a request; text that names no mechanism is refused.
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let name = try values.decode(String.self, forKey: .mechanism)
+        guard let mechanism = Mechanism(rawValue: name) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .mechanism, in: values, debugDescription: "there is no mechanism \(name)")
+        }
+        self.mechanism = mechanism
+        types = try values.decode([String].self, forKey: .types)
+        container = try values.decodeIfPresent(String.self, forKey: .container) ?? Item.root
+        items = try values.decodeIfPresent([String].self, forKey: .items) ?? []
+    }
+}
+
+/// The commands that do what the page does.
+struct CommandLines: Sendable {
+    /// The device's folder and the socket, as options of a command; empty where the defaults do.
+    let options: String
+
+    /// The command that imports the chosen items; without any, the one that lists the container.
+    func importing(_ request: PickerRequest) -> String {
+        let container = request.container == Item.root ? "" : " " + request.container.quotedForShell
+        let verb =
+            request.items.isEmpty
+            ? "browse" + (request.mechanism == .legacy ? "" : container)
+            : "import" + request.items.map { " " + $0.quotedForShell }.joined()
+        return "keyshare-consumer \(verb)\(types(request))\(options)"
+    }
+
+    /// The command that explains every decision.
+    func explaining(_ request: PickerRequest) -> String {
+        "keyshare-consumer explain --all\(types(request))\(options)"
+    }
+
+    private func types(_ request: PickerRequest) -> String {
+        request.types.map { " --uti " + $0.quotedForShell }.joined()
+            + (request.mechanism == .legacy ? " --mechanism legacy" : "")
+    }
+}

@@ -1,0 +1,147 @@
+internal import CommandSupport
+internal import Foundation
+internal import LocalSockets
+internal import Synchronization
+
+/// The provider that the page has started, and its other commands: they are `keyshare-provider`, which stands beside this
+/// program.
+final class ProviderProcess: Sendable {
+    private struct Running {
+        let process: Process
+        let fault: String?
+        let errors: ErrorText
+    }
+
+    private let folder: String
+    private let socket: String
+    private let running = Mutex<Running?>(nil)
+
+    /// Prepares to start a provider for a device.
+    ///
+    /// - Parameters:
+    ///   - folder: the device's folder.
+    ///   - socket: the path of the socket on which it is to serve.
+    init(device folder: String, socket: String) {
+        self.folder = folder
+        self.socket = socket
+    }
+
+    /// The process that this page has started, if it still runs, and the fault that it serves with.
+    var current: (processID: Int32, fault: String?)? {
+        running.withLock { running in
+            guard let running, running.process.isRunning else { return nil }
+            return (running.process.processIdentifier, running.fault)
+        }
+    }
+
+    /// Starts a provider and waits until it listens.
+    ///
+    /// - Parameter fault: what it does wrong on purpose; nil for nothing.
+    /// - Throws: `CommandFailure`: 10 where another one serves already, what the provider says where it ends at once.
+    func start(fault: String?) async throws {
+        await stop()
+        if let other = PeerIdentity.listener(at: socket) {
+            throw CommandFailure(
+                .refused, code: "already-running",
+                "another provider serves, process \(other.processID), which this page has not started",
+                hint: "stop it where it was started, and start one here")
+        }
+        let process = Process()
+        let errors = ErrorText()
+        process.executableURL = try Self.program()
+        process.arguments =
+            ["serve", "--quiet", "--device", folder, "--socket", socket]
+            + (fault.map { ["--fault", $0] } ?? [])
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors.pipe
+        try process.run()
+        running.withLock { $0 = Running(process: process, fault: fault, errors: errors) }
+        let end = ContinuousClock.now + .seconds(30)
+        while PeerIdentity.listener(at: socket)?.processID != process.processIdentifier {
+            guard process.isRunning, ContinuousClock.now < end else {
+                await stop()
+                throw errors.failure ?? CommandFailure(.providerUnavailable, "the provider does not start")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Stops the provider that this page has started, and waits for its end. Does nothing where there is none.
+    func stop() async {
+        guard let last = running.withLock({ $0.take() }), last.process.isRunning else { return }
+        last.process.terminate()
+        let end = ContinuousClock.now + .seconds(10)
+        while last.process.isRunning, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Runs one of the provider's commands to its end.
+    ///
+    /// - Throws: the command's failure, as its document tells it.
+    func run(_ arguments: [String]) async throws {
+        let process = Process()
+        let errors = ErrorText()
+        process.executableURL = try Self.program()
+        process.arguments = arguments + ["--device", folder, "--quiet"]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors.pipe
+        let status = try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        guard status != 0 else { return }
+        throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with \(status)")
+    }
+
+    /// The program, beside the one that runs, or else where the shell would find it.
+    private static func program() throws -> URL {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let folders = [beside] + path.split(separator: ":").map(String.init)
+        let programs = folders.map { $0 + "/keyshare-provider" }
+        guard let program = programs.first(where: FileManager.default.isExecutableFile) else {
+            throw CommandFailure(
+                .noSuchItem, "there is no keyshare-provider beside this program",
+                hint: "start one in a terminal: keyshare-provider serve")
+        }
+        return URL(fileURLWithPath: program)
+    }
+}
+
+/// What a command writes to standard error, as far as the first few thousand bytes.
+private final class ErrorText: Sendable {
+    let pipe = Pipe()
+    private let bytes = Mutex<[UInt8]>([])
+
+    init() {
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            guard !data.isEmpty else {
+                handle.readabilityHandler = nil
+                return
+            }
+            self?.bytes.withLock { $0 = Array(($0 + data).prefix(8_192)) }
+        }
+    }
+
+    /// The failure that the lines tell of; nil where they tell of none.
+    var failure: CommandFailure? {
+        let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
+        let lines = text.split(separator: "\n").map(String.init)
+        guard let line = lines.last(where: { $0.hasPrefix("keyshare-provider: ") }) else { return nil }
+        let hint = lines.last { $0.hasPrefix("hint: ") }.map { String($0.dropFirst(6)) }
+        return CommandFailure(
+            .providerUnavailable, code: "provider-command",
+            String(line.dropFirst("keyshare-provider: ".count)),
+            hint: hint)
+    }
+}

@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// The questions to the device's user that wait for an answer on the page.
+actor Questions {
+    /// One question.
+    struct Question: Encodable, Sendable {
+        /// The number by which it is answered.
+        let number: Int
+        /// The app that wants to paste.
+        let reader: String
+        /// The app that has copied.
+        let owner: String
+    }
+
+    private var waiting: [Int: (question: Question, answer: CheckedContinuation<Bool, Never>)] = [:]
+    private var last = 0
+
+    /// The questions that wait, the oldest first.
+    var all: [Question] { waiting.values.map(\.question).sorted { $0.number < $1.number } }
+
+    /// Asks whether an app may paste, and waits for the answer.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long a question waits; nobody who answers is a no.
+    ///   - asked: called once the question can be seen.
+    func ask(
+        reader: String, owner: String, timeout: Duration = .seconds(120), asked: @Sendable () -> Void
+    ) async -> Bool {
+        last += 1
+        let number = last
+        let patience = Task {
+            try await Task.sleep(for: timeout)
+            answer(number, false)
+        }
+        defer { patience.cancel() }
+        return await withCheckedContinuation { continuation in
+            waiting[number] = (Question(number: number, reader: reader, owner: owner), continuation)
+            asked()
+        }
+    }
+
+    /// Answers a question; has no effect where it does not wait any more.
+    ///
+    /// - Returns: whether the question waited.
+    @discardableResult
+    func answer(_ number: Int, _ isAllowed: Bool) -> Bool {
+        guard let question = waiting.removeValue(forKey: number) else { return false }
+        question.answer.resume(returning: isAllowed)
+        return true
+    }
+
+    /// Answers all questions with no.
+    func end() {
+        for number in waiting.keys { answer(number, false) }
+    }
+}

@@ -1,0 +1,81 @@
+internal import KeySharing
+
+/// The types that a consumer can ask for, as the page offers them.
+struct TypeChoices: Encodable {
+    /// A type with a check mark.
+    struct Choice: Encodable {
+        let identifier: String
+        let description: String
+        let group: String
+    }
+
+    /// A request that people often make.
+    struct Preset: Encodable {
+        let name: String
+        let types: [String]
+    }
+
+    /// The types.
+    let types: [Choice]
+    /// The usual requests.
+    let presets: [Preset]
+
+    /// The choices of both mechanisms, by the mechanism's name.
+    static let all = Dictionary(
+        uniqueKeysWithValues: Mechanism.allCases.map { ($0.rawValue, TypeChoices($0)) })
+
+    private init(_ mechanism: Mechanism) {
+        let registry = UniformTypeRegistry.standard
+        let system =
+            mechanism == .legacy
+            ? [] : [SystemType.pkcs12, SystemType.zipArchive, "public.folder", "public.data"]
+        types = (mechanism.requestableTypes + system).map { identifier in
+            Choice(
+                identifier: identifier, description: (try? registry.type(identifier))?.description ?? "",
+                group: Self.group(identifier, mechanism))
+        }
+        presets = Self.presets(mechanism)
+    }
+
+    private static func group(_ identifier: String, _ mechanism: Mechanism) -> String {
+        if identifier == mechanism.plainType { return "Single files" }
+        if Selector.allCases.contains(where: { $0.zipType(mechanism) == identifier }) {
+            return "Zip archives"
+        }
+        if mechanism == .keySharing2025, Selector.allCases.contains(where: { $0.companionType == identifier })
+        {
+            return "Files in folders"
+        }
+        if Selector.allCases.contains(where: { $0.selectType(mechanism) == identifier }) {
+            return mechanism == .legacy ? "Single files" : "Folders"
+        }
+        return "Types of the system"
+    }
+
+    private static func presets(_ mechanism: Mechanism) -> [Preset] {
+        func files(_ selectors: Selector...) -> [String] {
+            selectors.flatMap { selector in
+                [selector.selectType(mechanism)] + (mechanism == .legacy ? [] : [selector.companionType])
+            }
+        }
+        let common = [
+            Preset(name: "Every key as a single file", types: [mechanism.plainType]),
+            Preset(
+                name: "The most recent signature and all encryption keys",
+                types: files(.signature, .encryption)),
+            Preset(name: "The most recent authentication key (PIV)", types: files(.authentication)),
+            Preset(name: "All keys of the user as a zip", types: [Selector.allUser.zipType(mechanism)]),
+        ]
+        switch mechanism {
+        case .legacy:
+            return common + [
+                Preset(name: "Signature keys of every generation", types: files(.signature, .noFilter))
+            ]
+        case .keySharing2025:
+            return common + [
+                Preset(name: "Everything, of every generation", types: files(.noFilter)),
+                Preset(name: "Any PKCS #12 file, whoever provides it", types: [SystemType.pkcs12]),
+            ]
+        }
+    }
+}

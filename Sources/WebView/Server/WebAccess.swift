@@ -1,0 +1,116 @@
+internal import LoopbackHTTP
+internal import OpenSSL
+
+/// Who may see the page and change something by it.
+///
+/// A secret in the printed URL is exchanged for a cookie, which a script cannot read and no other site can send. A
+/// change takes a token besides, which only a page of this server gets. `Host` is checked because a name of another site
+/// may resolve to this machine (DNS rebinding).
+struct WebAccess: Sendable {
+    /// The host and port of the server, as `Host` names them.
+    let host: String
+    /// The secret of the URL: 128 bits as hexadecimal digits.
+    let secret: String
+    /// The token that changes take.
+    let token: String
+    private let cookie: String
+    private let cookieName: String
+
+    /// Makes the secrets of a server at `host`, a host and a port.
+    init(host: String, port: Int) {
+        self.host = host
+        secret = Self.random()
+        token = Self.random()
+        cookie = Self.random()
+        // Cookies are not kept apart by port (RFC 6265, 8.5).
+        cookieName = "keyshare-\(port)"
+    }
+
+    /// The URL that opens the page.
+    var url: String { "http://\(host)/?key=\(secret)" }
+
+    /// What the server does with a request.
+    enum Verdict {
+        /// Answer it.
+        case answer
+        /// Send this in place of an answer.
+        case send(HTTPResponse)
+    }
+
+    /// Judges a request before anything of it is looked at.
+    func judge(_ request: HTTPRequest) -> Verdict {
+        guard request.field("host") == host else {
+            return .send(refusal("this server is \(host), and no other name"))
+        }
+        if let origin = request.fields["origin"], origin != ["http://\(host)"] {
+            return .send(refusal("requests of other sites are refused"))
+        }
+        if let site = request.field("sec-fetch-site"), !["same-origin", "none"].contains(site),
+            request.path != "/"
+        {
+            return .send(refusal("requests of other sites are refused"))
+        }
+        if request.method == .get, request.path == "/", request.query.hasPrefix("key=") {
+            guard Self.areEqual(String(request.query.dropFirst(4)), secret) else {
+                return .send(refusal("the key in the address is another one"))
+            }
+            return .send(
+                HTTPResponse(
+                    status: 303, contentType: "text/plain; charset=utf-8", body: [], mayBeStored: false,
+                    fields: Self.fields.merging([
+                        "Location": "/",
+                        "Set-Cookie": "\(cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict",
+                    ]) { $1 }))
+        }
+        guard let sent = sentCookie(request), Self.areEqual(sent, cookie) else {
+            return .send(refusal("open the address that keyshare-device web has printed"))
+        }
+        if request.method == .post {
+            guard request.fields["origin"] != nil,
+                Self.areEqual(request.field("x-keyshare-token") ?? "", token),
+                request.field("content-type")?.hasPrefix("application/json") == true
+            else { return .send(refusal("a change takes the page\u{2019}s token")) }
+        }
+        return .answer
+    }
+
+    /// The header fields of every response: nothing may be loaded from elsewhere, framed, or guessed.
+    static let fields = [
+        "Content-Security-Policy":
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+    ]
+
+    private func refusal(_ sentence: String) -> HTTPResponse {
+        HTTPResponse(
+            status: 403, contentType: "text/plain; charset=utf-8", body: Array((sentence + "\n").utf8),
+            mayBeStored: false, fields: Self.fields)
+    }
+
+    private func sentCookie(_ request: HTTPRequest) -> String? {
+        for field in request.fields["cookie"] ?? [] {
+            for pair in field.split(separator: ";") {
+                let pair = pair.drop { $0 == " " }
+                if pair.hasPrefix(cookieName + "=") { return String(pair.dropFirst(cookieName.count + 1)) }
+            }
+        }
+        return nil
+    }
+
+    /// Compares secrets in a time that does not depend on where they differ.
+    private static func areEqual(_ text: String, _ other: String) -> Bool {
+        let (bytes, others) = (Array(text.utf8), Array(other.utf8))
+        guard bytes.count == others.count else { return false }
+        return zip(bytes, others).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private static func random() -> String {
+        var random = RandomSource.system.generator()
+        let digits = Array("0123456789abcdef")
+        return String((0..<32).map { _ in digits[Int.random(in: 0..<16, using: &random)] })
+    }
+}

@@ -1,0 +1,190 @@
+internal import CommandSupport
+internal import DeviceSimulation
+internal import Foundation
+internal import KeyShareProvider
+internal import LoopbackHTTP
+internal import Synchronization
+internal import TestCredentials
+
+/// The answers of the page's server.
+///
+/// A failure of what the page asks for is an answer like any other, in the form of the commands: only a request that the
+/// page does not make gets a status of 4xx.
+final class WebRoutes: Sendable {
+    /// What the page shows.
+    enum Source: Sendable {
+        case live(LivePage)
+        case replay(Recording)
+    }
+
+    private let source: Source
+    /// Who may ask; nil until the port is known.
+    private let access = Mutex<WebAccess?>(nil)
+
+    init(_ source: Source) {
+        self.source = source
+    }
+
+    /// The page of a device; nil for a recording.
+    var live: LivePage? {
+        if case .live(let page) = source { page } else { nil }
+    }
+
+    /// Lets those in whom `access` permits. Until then everybody is refused.
+    func open(_ access: WebAccess) {
+        self.access.withLock { $0 = access }
+    }
+
+    /// Answers a request.
+    @Sendable func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        guard let access = access.withLock({ $0 }) else {
+            return .response(.text(503, "not yet", mayBeStored: false))
+        }
+        switch access.judge(request) {
+        case .send(let response): return .response(response)
+        case .answer: break
+        }
+        if request.method != .post, let file = PageFiles.response(request.path) { return .response(file) }
+        switch (request.method, request.path) {
+        case (.get, "/api/session"): return json(SessionDocument(token: access.token, isReplay: live == nil))
+        case (.get, "/api/recording"):
+            guard case .replay(let recording) = source else { return missing }
+            return json(recording)
+        case (.get, "/api/events"):
+            guard let live else { return missing }
+            let number = request.field("last-event-id").flatMap(Int.init) ?? 0
+            let (backlog, news) = live.journal.open(after: number)
+            return .stream(
+                HTTPResponse(
+                    contentType: "text/event-stream", body: backlog, mayBeStored: false,
+                    fields: WebAccess.fields),
+                news)
+        case (.get, "/api/state"):
+            guard let live else { return missing }
+            return json(await live.session.document())
+        case (.post, let path):
+            guard let live else { return missing }
+            return await change(path, request.body, live)
+        default: return missing
+        }
+    }
+
+    /// Carries out what a page asks for by POST.
+    private func change(_ path: String, _ body: [UInt8], _ live: LivePage) async -> HTTPAnswer {
+        let session = live.session
+        do {
+            switch path {
+            case "/api/picker":
+                let asked = try Self.read(PickerRequest.self, body)
+                let extent = try Self.read(PickerExtent.self, body)
+                return json(try await session.picker(asked, hasRows: extent.rows))
+            case "/api/details":
+                return json(try await session.details(of: try Self.read(Named.self, body).name))
+            case "/api/import": try await session.beginImport(try Self.read(PickerRequest.self, body))
+            case "/api/answer":
+                let answer = try Self.read(Answer.self, body)
+                await session.questions.answer(answer.number, answer.allow)
+            case "/api/device": try await session.perform(try Self.read(DeviceChange.self, body).action)
+            case "/api/presence":
+                let presence = try Self.read(PresenceChange.self, body)
+                try await session.setPresence(presence.answer, forWaiting: presence.waiting)
+            case "/api/provider/start":
+                let fault = try Self.read(FaultChoice.self, body).fault
+                try await session.process.start(fault: fault)
+            case "/api/provider/stop": await session.process.stop()
+            case "/api/provision":
+                let choice = try Self.read(ScenarioChoice.self, body)
+                try await session.provision(choice.scenario, replacing: choice.replacing)
+            case "/api/consumer/clear": try await session.clearConsumer()
+            default: return missing
+            }
+            live.journal.tellOfChange()
+            return json(Done())
+        } catch {
+            return json(FailureDocument(CommandFailure(error)))
+        }
+    }
+
+    private var missing: HTTPAnswer { .response(.text(404, "there is nothing here", mayBeStored: false)) }
+
+    private func json(_ document: some Encodable) -> HTTPAnswer {
+        let body = (try? DocumentCoding.encode(document, onOneLine: true)) ?? Data("{}".utf8)
+        return .response(
+            HTTPResponse(
+                contentType: "application/json", body: Array(body), mayBeStored: false,
+                fields: WebAccess.fields))
+    }
+
+    /// Reads what a page sends.
+    ///
+    /// - Throws: `CommandFailure` (64) for anything else.
+    private static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch {
+            throw CommandFailure(.usage, "the page has asked for something unknown")
+        }
+    }
+}
+
+// MARK: - What a page sends and gets
+
+extension WebRoutes {
+    private struct Done: Encodable {}
+
+    private struct Named: Decodable { let name: String }
+
+    private struct PickerExtent: Decodable { let rows: Bool }
+
+    private struct Answer: Decodable {
+        let number: Int
+        let allow: Bool
+    }
+
+    private struct DeviceChange: Decodable { let action: PhoneSession.DeviceAction }
+
+    private struct PresenceChange: Decodable {
+        let answer: UserPresence.Answer
+        let waiting: Bool
+    }
+
+    /// A fault by its name; a name that there is not is refused.
+    private struct FaultChoice: Decodable {
+        let fault: String?
+
+        private enum CodingKeys: CodingKey { case fault }
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            fault = try values.decodeIfPresent(ServiceFault.self, forKey: .fault)?.name
+        }
+    }
+
+    /// A built-in scenario by its name; no page names a file.
+    private struct ScenarioChoice: Decodable {
+        let scenario: String
+        let replacing: Bool
+
+        private enum CodingKeys: CodingKey { case scenario, replacing }
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            scenario = try Scenario.named(try values.decode(String.self, forKey: .scenario)).name
+            replacing = try values.decode(Bool.self, forKey: .replacing)
+        }
+    }
+
+    /// What a page needs once: its token, and what there is to choose from.
+    private struct SessionDocument: Encodable {
+        struct Choice: Encodable {
+            let name: String
+            let explanation: String
+        }
+
+        let token: String
+        let isReplay: Bool
+        let types = TypeChoices.all
+        let faults = ServiceFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
+        let scenarios = Scenario.builtIn.map { Choice(name: $0.name, explanation: $0.description) }
+    }
+}

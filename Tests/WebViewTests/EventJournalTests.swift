@@ -1,0 +1,102 @@
+import CommandSupport
+import Foundation
+import KeyShareWire
+import TestSupport
+import Testing
+
+@testable import WebView
+
+@Suite("The events of the device's page")
+struct EventJournalTests {
+    private func event(_ kind: ProviderEvent.Kind, subject: String = "", failure: UInt16 = 0) -> SharingEvent
+    {
+        SharingEvent(
+            ProviderEvent(
+                kind, microseconds: 1_500, duration: 250, connection: 7, processID: 42, subject: subject,
+                received: 64, sent: 43, failure: failure, message: failure == 0 ? "" : "why"))
+    }
+
+    @Test("A page that comes later gets the events behind the number that it has, and then those to come")
+    func backlog() async throws {
+        let journal = EventJournal()
+        journal.append([
+            event(.opened), event(.request(0x01), subject: "somebody"),
+            event(.request(0x07), subject: "PIV.zip"),
+        ])
+        let (backlog, news) = journal.open(after: 1)
+        let text = String(decoding: backlog, as: UTF8.self)
+        #expect(!text.contains("id: 1\n") && text.contains("id: 2\n") && text.contains("id: 3\n"))
+        #expect(text.contains(#""kind":"fetchPassword""#) && text.contains(#""client":"somebody""#))
+        journal.append([event(.request(0x08), failure: 4)])
+        journal.end()
+        var later = ""
+        for await part in news { later += String(decoding: part, as: UTF8.self) }
+        #expect(later.hasPrefix("id: 4\ndata: ") && later.contains(#""outcome":"notAvailable""#))
+    }
+
+    @Test("A page that does not read loses the oldest messages and sees by the numbers how many")
+    func slowPage() async throws {
+        let journal = EventJournal()
+        let (_, news) = journal.open(after: 0)
+        journal.append((0..<3_000).map { _ in event(.opened) })
+        journal.end()
+        var numbers: [Int] = []
+        for await part in news {
+            let text = String(decoding: part, as: UTF8.self)
+            let line = try #require(text.split(separator: "\n").first)
+            numbers.append(try #require(Int(line.dropFirst(4))))
+        }
+        #expect(numbers.count < 3_000 && numbers.last == 3_000)
+        #expect(numbers == Array((3_001 - numbers.count)...3_000))
+    }
+
+    @Test("A request that only a later version knows is told by its number")
+    func unknownRequest() {
+        #expect(event(.request(0x7E)).kind == "request-126")
+        #expect(event(.closed).kind == "closed" && event(.closed).duration == nil)
+    }
+
+    @Test("A recording is read as it was saved; any other file is malformed, and says how to save one")
+    func recording() throws {
+        let scratch = try ScratchFolder()
+        let json = try JSONEncoder().encode([event(.opened)])
+        let text =
+            #"{"format": "keyshare-recording", "version": 1, "events": \#(String(decoding: json, as: UTF8.self))}"#
+        let file = try scratch.write(Array(text.utf8), as: "recording.json")
+        #expect(try Recording(file: file).events == [event(.opened)])
+        for other in [
+            "", "[]", "{}", text.replacing("recording\"", with: "other\""), String(text.dropLast(2)),
+        ] {
+            let file = try scratch.write(Array(other.utf8), as: "other.json")
+            let failure = #expect(throws: CommandFailure.self) { try Recording(file: file) }
+            #expect(failure?.status == .malformed && failure?.hint?.contains("Save recording") == true)
+        }
+        let failure = #expect(throws: CommandFailure.self) { try Recording(file: "/nowhere/recording.json") }
+        #expect(failure?.status == .inputOutput)
+    }
+
+    @Test("The commands on the page can be pasted, whatever an item is called")
+    func commands() throws {
+        let json = #"{"mechanism": "legacy", "types": ["a b"], "items": ["All User.zip", "$(x)"]}"#
+        let request = try JSONDecoder().decode(PickerRequest.self, from: Data(json.utf8))
+        let lines = CommandLines(options: " --device /d")
+        #expect(
+            lines.importing(request)
+                == "keyshare-consumer import 'All User.zip' '$(x)' --uti 'a b' --mechanism legacy --device /d"
+        )
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(PickerRequest.self, from: Data(#"{"mechanism": "3", "types": []}"#.utf8))
+        }
+    }
+
+    @Test("Every usual request can be made")
+    func presets() throws {
+        for (name, choices) in TypeChoices.all {
+            let known = choices.types.map(\.identifier)
+            #expect(Set(known).count == known.count)
+            for preset in choices.presets {
+                #expect(preset.types.allSatisfy(known.contains), "\(name): \(preset.name)")
+            }
+        }
+    }
+}

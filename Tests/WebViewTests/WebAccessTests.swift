@@ -1,0 +1,87 @@
+import LoopbackHTTP
+import Testing
+
+@testable import WebView
+
+@Suite("Who may see the device's page")
+struct WebAccessTests {
+    private let access = WebAccess(host: "127.0.0.1:8080", port: 8_080)
+
+    private func judge(
+        _ method: HTTPRequest.Method, _ path: String, query: String = "", _ fields: [String: [String]] = [:],
+        host: String = "127.0.0.1:8080"
+    ) -> HTTPResponse? {
+        let request = HTTPRequest(
+            method: method, path: path, query: query, fields: fields.merging(["host": [host]]) { $1 })
+        if case .send(let response) = access.judge(request) { return response }
+        return nil
+    }
+
+    private func cookie() throws -> String {
+        let response = try #require(judge(.get, "/", query: "key=" + access.secret))
+        return String(try #require(response.fields["Set-Cookie"]?.split(separator: ";").first))
+    }
+
+    @Test(
+        "The secret of the address, 128 bits, is exchanged for a cookie that scripts and other sites do not get"
+    )
+    func exchange() throws {
+        #expect(access.secret.count == 32 && access.secret.allSatisfy(\.isHexDigit))
+        let response = try #require(judge(.get, "/", query: "key=" + access.secret))
+        #expect(response.status == 303 && response.fields["Location"] == "/")
+        let cookie = try #require(response.fields["Set-Cookie"])
+        #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Strict") && !cookie.contains(access.secret))
+        #expect(judge(.get, "/", ["cookie": [try self.cookie()]]) == nil)
+        #expect(WebAccess(host: "127.0.0.1:8080", port: 8_080).secret != access.secret)
+    }
+
+    @Test("Without the cookie everything is refused, and so is another key or another cookie")
+    func withoutCookie() throws {
+        let name = try #require(try cookie().split(separator: "=").first)
+        for path in ["/", "/page.js", "/api/state", "/api/events", "/nothing"] {
+            #expect(judge(.get, path)?.status == 403, "\(path)")
+            #expect(judge(.get, path, ["cookie": ["\(name)=00"]])?.status == 403, "\(path)")
+        }
+        #expect(judge(.get, "/", query: "key=" + String(repeating: "0", count: 32))?.status == 403)
+        #expect(judge(.get, "/api/state", query: "key=" + access.secret)?.status == 403)
+    }
+
+    @Test("Another name of this machine, another origin and another site are refused, cookie or not")
+    func otherSites() throws {
+        let fields = ["cookie": [try cookie()]]
+        for host in ["evil.example", "localhost:8080", "127.0.0.1:8081", "127.0.0.1"] {
+            #expect(judge(.get, "/", fields, host: host)?.status == 403, "\(host)")
+        }
+        for origin in ["http://evil.example", "null", "https://127.0.0.1:8080", "http://127.0.0.1:8081"] {
+            let fields = fields.merging(["origin": [origin]]) { $1 }
+            #expect(judge(.get, "/api/state", fields)?.status == 403, "\(origin)")
+        }
+        #expect(
+            judge(.get, "/api/state", fields.merging(["sec-fetch-site": ["cross-site"]]) { $1 })?.status
+                == 403)
+    }
+
+    @Test("A change takes the page's token, its origin and JSON")
+    func changes() throws {
+        let whole = [
+            "cookie": [try cookie()], "origin": ["http://127.0.0.1:8080"], "x-keyshare-token": [access.token],
+            "content-type": ["application/json"],
+        ]
+        #expect(judge(.post, "/api/device", whole) == nil)
+        for field in whole.keys {
+            #expect(judge(.post, "/api/device", whole.filter { $0.key != field })?.status == 403, "\(field)")
+        }
+        #expect(judge(.post, "/api/device", whole.merging(["x-keyshare-token": ["0"]]) { $1 })?.status == 403)
+        #expect(
+            judge(.post, "/api/device", whole.merging(["content-type": ["text/plain"]]) { $1 })?.status == 403
+        )
+    }
+
+    @Test("Nothing may be loaded from elsewhere, and no inline script or style runs")
+    func policy() throws {
+        let policy = try #require(WebAccess.fields["Content-Security-Policy"])
+        #expect(
+            policy.hasPrefix("default-src 'none';") && !policy.contains("unsafe") && !policy.contains("http"))
+        #expect(judge(.get, "/")?.fields["Access-Control-Allow-Origin"] == nil)
+    }
+}

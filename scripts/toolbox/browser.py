@@ -1,0 +1,227 @@
+"""A headless Chromium, driven through chromedriver's WebDriver interface."""
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from toolbox.report import Missed, Skip, need
+
+WEB_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Browser:
+    """A browser with a profile of its own. Used in a `with` statement it ends with everything removed."""
+
+    def __init__(self):
+        """Starts a browser. Raises `Skip` where there is none."""
+        for tool in ("chromium", "chromedriver"):
+            if not shutil.which(tool):
+                raise Skip(f"there is no {tool}; Debian has it in the packages chromium and chromium-driver")
+        self.folder = tempfile.mkdtemp(prefix="ks-browser-", dir="/tmp")
+        self.requests, self.messages = [], []
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env={**os.environ, "HOME": self.folder})
+        for line in self.driver.stdout:
+            if match := re.search(r"started successfully on port (\d+)", line):
+                self.base = f"http://127.0.0.1:{match.group(1)}"
+                break
+        else:
+            raise Missed("chromedriver does not start")
+        arguments = [
+            "--headless=new", f"--user-data-dir={self.folder}/profile", "--no-first-run", "--disable-dev-shm-usage",
+            "--disable-background-networking", "--disable-component-update", "--disable-gpu", "--hide-scrollbars",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+        ]
+        # A browser refuses a sandbox of root's.
+        if os.geteuid() == 0:
+            arguments.append("--no-sandbox")
+        capabilities = {
+            "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            "unhandledPromptBehavior": "ignore",
+        }
+        answer = self.send("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
+        self.session = f"/session/{answer['sessionId']}"
+        # What the first page of the browser's own loads is no concern of anybody's.
+        self.open("about:blank")
+        self.collect()
+        self.requests.clear()
+        self.downloads = os.path.join(self.folder, "downloads")
+        os.mkdir(self.downloads)
+        self.protocol("Browser.setDownloadBehavior", behavior="allow", downloadPath=self.downloads)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.send("DELETE", self.session)
+        except (OSError, Missed):
+            pass
+        # The browser has ended with its session; SIGTERM may be blocked for what a test starts.
+        self.driver.kill()
+        self.driver.wait(30)
+        self.driver.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # What chromedriver is told.
+
+    def send(self, method, path, body=None):
+        """Sends one command of WebDriver; gives the value of its answer."""
+        request = urllib.request.Request(
+            self.base + path, method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            value = json.load(error)["value"]
+            raise Missed(f"{path.split('/')[-1]}: {value['error']}: {value['message'].splitlines()[0]}") from None
+
+    def protocol(self, command, **parameters):
+        """Sends one command of the DevTools protocol."""
+        return self.send("POST", f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def open(self, address):
+        """Opens an address and waits until the page is loaded."""
+        self.send("POST", f"{self.session}/url", {"url": address})
+
+    def run(self, script, *arguments):
+        """Runs a script in the page; gives what it returns."""
+        return self.send("POST", f"{self.session}/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, expression, what=None, seconds=30):
+        """Waits until an expression is true in the page; gives its value."""
+        end = time.monotonic() + seconds
+        while True:
+            if value := self.run(f"return {expression}"):
+                return value
+            need(time.monotonic() < end, f"this did not come: {what or expression}")
+            time.sleep(0.02)
+
+    def element(self, selector):
+        """The element that a selector of CSS finds."""
+        return self.send(
+            "POST", f"{self.session}/element", {"using": "css selector", "value": selector})[WEB_ELEMENT]
+
+    def click(self, selector):
+        """Clicks an element as a user does: it must be visible, enabled, and in front."""
+        self.send("POST", f"{self.session}/element/{self.element(selector)}/click", {})
+
+    def choose(self, selector, value):
+        """Chooses an option of a list by its value."""
+        self.click(f"{selector} option[value='{value}']")
+
+    def text(self, selector):
+        """The text of an element."""
+        return self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def size(self, width, height=900, is_dark=False):
+        """Sets the page's size and whether it is dark."""
+        self.protocol(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.protocol(
+            "Emulation.setEmulatedMedia",
+            # Without motion, a colour that is read now is the one that stays.
+            features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"},
+                      {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def picture(self, path, height=None):
+        """Saves a picture of the page, as high as it is or as high as is given."""
+        metrics = self.protocol("Page.getLayoutMetrics")["cssContentSize"]
+        picture = self.protocol(
+            "Page.captureScreenshot", captureBeyondViewport=True, optimizeForSpeed=False,
+            clip={"x": 0, "y": 0, "width": metrics["width"], "height": min(metrics["height"], height or 1 << 14),
+                  "scale": 1})
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(picture["data"]))
+
+    # What is seen of the browser.
+
+    def collect(self):
+        """Takes what the browser has logged since: messages of the console, and requests."""
+        for entry in self.send("POST", f"{self.session}/se/log", {"type": "browser"}):
+            self.messages.append(f"{entry['level']}: {entry['message']}")
+        for entry in self.send("POST", f"{self.session}/se/log", {"type": "performance"}):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                self.requests.append(message["params"]["request"]["url"])
+
+    def need_clean(self, host):
+        """Raises `Missed` where the console has an error, or something was asked of another host."""
+        self.collect()
+        need(not self.messages, f"the console says {self.messages}")
+        others = [url for url in self.requests if not url.startswith((f"http://{host}/", "blob:", "data:", "about:", "chrome:"))]
+        need(not others, f"the page asks others: {others}")
+        need(self.requests, "no request was seen")
+
+    def need_names(self):
+        """Raises `Missed` where a control of the accessibility tree has no name."""
+        roles = {"button", "checkbox", "radio", "combobox", "searchbox", "textbox", "link", "region", "list",
+                 "alertdialog", "progressbar", "image", "table", "DisclosureTriangle", "navigation", "group"}
+        nameless = []
+        count = 0
+        for node in self.protocol("Accessibility.getFullAXTree")["nodes"]:
+            role = node.get("role", {}).get("value")
+            if node.get("ignored") or role not in roles:
+                continue
+            count += 1
+            if not node.get("name", {}).get("value", "").strip() and role not in {"table", "list", "group"}:
+                nameless.append(role)
+        need(count > 20, f"the accessibility tree has {count} controls")
+        need(not nameless, f"controls without a name: {nameless}")
+
+    def need_contrast(self, least=4.5):
+        """Raises `Missed` where a text has less contrast to what is behind it (WCAG 2.2, 1.4.3)."""
+        weak = self.run(CONTRAST, least)
+        need(not weak, f"texts of too little contrast: {weak[:8]}")
+
+
+# Computes the contrast of each visible text from the computed styles. Colours behind it are looked for outwards; those
+# of this page are opaque or not there.
+CONTRAST = """
+const numbers = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+const luminance = (colour) => {
+  const parts = numbers(colour).slice(0, 3).map((part) => part / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+};
+const isClear = (colour) => colour === "transparent" || colour === "none" || (numbers(colour).length === 4 && numbers(colour)[3] === 0);
+const behind = (element) => {
+  if (element instanceof SVGElement && element.localName === "text") {
+    const boxes = [...element.parentElement.querySelectorAll("rect")].reverse();
+    const own = element.getBBox();
+    const box = boxes.find((box) => {
+      const area = box.getBBox();
+      return !isClear(getComputedStyle(box).fill) && area.x <= own.x && area.x + area.width >= own.x + own.width && area.y <= own.y && area.y + area.height >= own.y;
+    });
+    if (box) return getComputedStyle(box).fill;
+  }
+  for (let outer = element; outer; outer = outer.parentElement) {
+    const colour = getComputedStyle(outer).backgroundColor;
+    if (!isClear(colour)) return colour;
+  }
+  return "rgb(255, 255, 255)";
+};
+const weak = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || !element.checkVisibility({ visibilityProperty: true })) continue;
+  if (["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) continue;
+  const style = getComputedStyle(element);
+  const front = element instanceof SVGElement ? style.fill : style.color;
+  const back = behind(element);
+  const [one, other] = [luminance(front), luminance(back)];
+  const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  if (ratio < arguments[0]) weak.push(`${walker.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)} (${front} on ${back})`);
+}
+return weak;
+"""
