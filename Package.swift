@@ -10,6 +10,9 @@ let package = Package(
         .executable(name: "keyshare-provider", targets: ["keyshare-provider"]),
         .executable(name: "keyshare-consumer", targets: ["keyshare-consumer"]),
         .executable(name: "keyshare-device", targets: ["keyshare-device"]),
+        .executable(name: "keyshare", targets: ["keyshare"]),
+        // libkeyshare-pkcs11.so, which other programs load: the token for ssh, OpenSSL, browsers and others.
+        .library(name: "keyshare-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -18,7 +21,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -34,7 +36,7 @@ let package = Package(
         // What every module may use.
         .target(name: "Diagnostics"),
         .target(name: "SecretMemory"),
-        .target(name: "PrivateFiles", dependencies: ["Diagnostics", "SecretMemory"]),
+        .target(name: "PrivateFiles", dependencies: ["CLinux", "Diagnostics", "SecretMemory"]),
 
         // C libraries: a module map and a shim header each, and wrappers that no C type leaves.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -49,6 +51,10 @@ let package = Package(
         .target(name: "ZipBundles", dependencies: ["CLibZip", "Diagnostics"]),
         .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics"]),
 
+        // The persistent token: its algorithms and errors as pure values, and the algorithms through OpenSSL.
+        .target(name: "PersistentToken", dependencies: ["Diagnostics", "KeySharing"]),
+        .target(name: "KeyOperations", dependencies: ["OpenSSL", "PersistentToken", "SecretMemory"]),
+
         // What is read from certificates and files.
         .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL"]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
@@ -60,26 +66,29 @@ let package = Package(
             dependencies: [
                 "Diagnostics", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                // For SQLite's limits, which GRDB has no interface to.
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
 
         // The connection between the two sides.
         .target(
             name: "KeyShareWire",
             dependencies: [
-                "Diagnostics", "KeySharing", "SecretMemory",
+                "Diagnostics", "KeySharing", "PersistentToken", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .target(
             name: "KeyShareClient",
             dependencies: [
-                "KeyShareWire", "KeySharing", "LocalSockets", "SecretMemory",
+                "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .target(
             name: "KeyShareServer",
             dependencies: [
-                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PrivateFiles", "SecretMemory",
+                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
+                "PrivateFiles", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -88,7 +97,7 @@ let package = Package(
         .target(
             name: "LoopbackHTTP",
             dependencies: [
-                "LocalSockets", "SecretMemory",
+                "CLinux", "LocalSockets", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -100,14 +109,15 @@ let package = Package(
         .target(
             name: "KeyShareProvider",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "KeyShareServer", "KeyShareWire",
-                "KeySharing", "OpenSSL", "SecretMemory", "ZipBundles",
+                "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareServer", "KeyShareWire",
+                "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory", "ZipBundles",
             ]),
         .target(
             name: "KeyShareConsumer",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "KeySharing", "LocalSockets", "OpenSSL", "SecretMemory", "ZipBundles",
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient",
+                "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PathValidation", "PersistentToken",
+                "SecretMemory", "ZipBundles",
             ]),
 
         // What stands on them: test material, and every channel between two apps.
@@ -120,6 +130,13 @@ let package = Package(
             ],
             resources: [.embedInCode("Data")]),
         .target(
+            name: "Conformance",
+            dependencies: [
+                "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeyShareServer",
+                "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory", "TestCredentials",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
             name: "SharingChannels",
             dependencies: [
                 "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
@@ -129,40 +146,86 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
+        // The token for other people's processes: no Foundation, no NIO, no OpenSSL, no thread.
+        .target(name: "TokenClient", dependencies: ["CLinux", "SecretMemory"]),
+        .target(name: "CPKCS11"),
+        .target(
+            name: "PKCS11Module", dependencies: ["CPKCS11", "SecretMemory", "TokenClient"],
+            exclude: ["exported-symbols.map"],
+            linkerSettings: [
+                // The module brings its runtime along and shows the standard's functions alone, so that it disturbs no
+                // program that loads it.
+                .unsafeFlags([
+                    "-static-stdlib", "-Xlinker",
+                    "--version-script=\(Context.packageDirectory)/Sources/PKCS11Module/exported-symbols.map",
+                    "-Xlinker", "-z", "-Xlinker", "defs", "-Xlinker", "--gc-sections",
+                ])
+            ]),
+
         // The commands.
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareWire", "KeySharing",
-                "LocalSockets",
-                "OpenSSL", "PKCS12Compatibility", "PrivateFiles", "SecretMemory", "ZipBundles",
+                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareWire",
+                "KeySharing",
+                "LocalSockets", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
+                "PrivateFiles", "SecretMemory", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "TextTable", package: "TextTable"),
             ]),
-        .executableTarget(
-            name: "keyshare-provider",
+        .target(
+            name: "WebView",
             dependencies: [
-                "CLinux", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
+                "CertificateReading", "CommandSupport", "DeviceSimulation", "KeyShareClient",
+                "KeyShareConsumer", "KeyShareProvider", "KeyShareWire", "KeySharing", "LocalSockets",
+                "LoopbackHTTP", "OpenSSL", "TestCredentials", "ZipBundles",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: [
+                .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
+                .embedInCode("Resources/page.js"), .embedInCode("Resources/icon.svg"),
+            ]),
+        .target(
+            name: "KeyShareProviderCommand",
+            dependencies: [
+                "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Diagnostics",
                 "KeyShareProvider", "KeyShareServer", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "TestCredentials",
+                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
+                "TestCredentials",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "KeyShareConsumerCommand",
+            dependencies: [
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "KeyOperations", "KeyShareConsumer", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
+                "PKCS12Compatibility", "PathValidation", "PersistentToken", "SecretMemory", "ZipBundles",
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "KeyShareDeviceCommand",
+            dependencies: [
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
+                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SharingChannels", "WebView",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
-            name: "keyshare-consumer",
-            dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyShareConsumer", "KeySharing", "LocalSockets", "OpenSSL",
-                "PKCS12Compatibility", "SecretMemory", "ZipBundles",
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ]),
+            name: "keyshare-provider", dependencies: ["CommandSupport", "KeyShareProviderCommand"]),
         .executableTarget(
-            name: "keyshare-device",
+            name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumerCommand"]),
+        .executableTarget(
+            name: "keyshare-device", dependencies: ["CommandSupport", "KeyShareDeviceCommand"]),
+        // All three as one file, which scripts/package installs under their names.
+        .executableTarget(
+            name: "keyshare",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "PrivateFiles",
-                "SharingChannels",
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "CommandSupport", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
+                "KeyShareProviderCommand",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
         // Tests.
@@ -173,7 +236,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareWire",
-                "KeySharing", "OpenSSL", "SecretMemory",
+                "KeySharing", "OpenSSL", "PathValidation", "PersistentToken", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ], path: "Tests/TestSupport"),
@@ -185,6 +248,11 @@ let package = Package(
                 "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
+        .testTarget(name: "PersistentTokenTests", dependencies: ["KeySharing", "PersistentToken"]),
+        .testTarget(
+            name: "KeyOperationsTests",
+            dependencies: ["KeyOperations", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport"],
+            exclude: ["Vectors/make-vectors"], resources: [.copy("Vectors/vectors.json")]),
         .testTarget(
             name: "PKCS12CompatibilityTests",
             dependencies: [
@@ -212,7 +280,10 @@ let package = Package(
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
-                "CommandSupport", "Diagnostics", "OpenSSL", "SecretMemory", "TestSupport",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareServer",
+                "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory",
+                "TestCredentials",
+                "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "PrivateFilesTests",
@@ -229,7 +300,7 @@ let package = Package(
         .testTarget(
             name: "KeyShareWireTests",
             dependencies: [
-                "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
+                "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["Vectors"]),
@@ -237,7 +308,8 @@ let package = Package(
             name: "KeyShareServerTests",
             dependencies: [
                 "KeyShareClient", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
-                "OpenSSL", "SecretMemory", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
@@ -246,6 +318,12 @@ let package = Package(
                 "KeyShareClient", "KeyShareWire", "KeySharing", "LocalSockets", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "TokenClientTests",
+            dependencies: [
+                "DeviceSimulation", "KeyShareWire", "OpenSSL", "PersistentToken", "SecretMemory",
+                "TestSupport", "TokenClient",
             ]),
         .testTarget(
             name: "LoopbackHTTPTests",
@@ -259,9 +337,10 @@ let package = Package(
             name: "KeyShareProviderTests",
             dependencies: [
 
-                "CertificateReading", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
+                "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareClient",
+                "KeyShareConsumer",
                 "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
-                "SecretMemory", "TestCredentials", "TestSupport",
+                "PersistentToken", "SecretMemory", "TestCredentials", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -269,8 +348,8 @@ let package = Package(
             dependencies: [
                 "Diagnostics",
                 "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory",
-                "TestSupport", "ZipBundles",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation",
+                "SecretMemory", "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "TestCredentialsTests",
@@ -278,6 +357,11 @@ let package = Package(
                 "Diagnostics",
                 "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider", "KeySharing",
                 "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport",
+            ]),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "Conformance", "TestCredentials", "TestSupport",
             ]),
         .testTarget(
             name: "SharingChannelsTests",
@@ -289,10 +373,14 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
+            name: "WebViewTests",
+            dependencies: ["CommandSupport", "KeyShareWire", "LoopbackHTTP", "TestSupport", "WebView"]),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Fixtures", "TestCredentials", "TestSupport",
-                "keyshare-provider", "keyshare-consumer", "keyshare-device",
+                "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeySharing", "OpenSSL",
+                "SecretMemory", "TestCredentials", "TestSupport", "ZipBundles",
+                "keyshare-provider", "keyshare-consumer", "keyshare-device", "keyshare",
             ],
             exclude: ["Golden"]),
     ]
@@ -337,7 +425,8 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
 
 // The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
 // compiler's new warning stops no user's build.
-for target in package.targets where target.type != .system && !["CLinux", "CFuzzer"].contains(target.name) {
+for target in package.targets
+where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer"].contains(target.name) {
     var settings = target.swiftSettings ?? []
     settings += [
         .swiftLanguageMode(.v6),

@@ -14,11 +14,11 @@ package enum Fixtures {
     /// The manifest. It has no files where it cannot be read, which a test notices.
     package static let manifest: Manifest =
         (try? JSONDecoder().decode(Manifest.self, from: Data(contentsOf: url(of: "manifest.json"))))
-        ?? Manifest(date: "", trust: "", revocations: "", files: [])
+        ?? Manifest(date: "", trust: "", revocations: "", vectors: [])
 
     /// The entry of a file; nil where there is none.
     package static func entry(_ file: String) -> Entry? {
-        manifest.files.first { $0.file == file }
+        manifest.vectors.first { $0.file == file }
     }
 
     /// The location of a file.

@@ -42,7 +42,9 @@ enum WireTarget {
         while let frame = try? Frame.next(from: &bytes, limit: Wire.replyLimit) {
             if let request = try? ProviderRequest(frame) {
                 var written = ByteBuffer()
-                if (try? request.encode(id: frame.requestID, into: &written)) != nil {
+                if (try? request.encode(id: frame.requestID, into: &written, limit: Wire.longRequestLimit))
+                    != nil
+                {
                     precondition(again(&written).map { (try? ProviderRequest($0)) != nil } == true)
                 }
             }

@@ -17,7 +17,7 @@ enum PKCS12Target {
         var limits = PKCS12Limits.standard
         // Work is not what is looked for here.
         limits.iterations = 64
-        limits.totalIterations = 512
+        limits.patience = .milliseconds(1)
         limits.scryptMemory = 1 << 20
         return limits
     }()

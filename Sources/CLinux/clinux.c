@@ -1,11 +1,25 @@
 #define _GNU_SOURCE
 #include "clinux.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <locale.h>
 #include <signal.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wchar.h>
 
 int clinux_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_t *pid) {
     struct ucred credentials;
@@ -17,6 +31,11 @@ int clinux_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_
     *gid = credentials.gid;
     *pid = credentials.pid;
     return 0;
+}
+
+int clinux_accept(int listening) {
+    int descriptor = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return descriptor < 0 ? -errno : descriptor;
 }
 
 int clinux_refuse_core_dumps(void) {
@@ -37,3 +56,157 @@ int clinux_refuse_core_dumps(void) {
     }
     return 0;
 }
+
+int clinux_column_count(uint32_t character) {
+    // wcwidth knows the characters of the thread's locale only, and a program starts in the locale "C".
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (utf8 == (locale_t)0) {
+        return 1;
+    }
+    locale_t previous = uselocale(utf8);
+    int count = wcwidth((wchar_t)character);
+    uselocale(previous);
+    freelocale(utf8);
+    return count < 0 ? 1 : count;
+}
+
+int clinux_rename_to_free(const char *source, const char *target) {
+    return renameat2(AT_FDCWD, source, AT_FDCWD, target, RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+int clinux_swap_names(const char *first, const char *second) {
+    return renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) == 0 ? 0 : errno;
+}
+
+int clinux_tcp_owner(
+    int family, const uint8_t *source, uint16_t source_port, const uint8_t *target, uint16_t target_port,
+    uint32_t *uid) {
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 request;
+    } question;
+    memset(&question, 0, sizeof question);
+    question.header.nlmsg_len = sizeof question;
+    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    question.header.nlmsg_flags = NLM_F_REQUEST;
+    question.request.sdiag_family = (uint8_t)family;
+    question.request.sdiag_protocol = IPPROTO_TCP;
+    question.request.idiag_states = ~0u;
+    question.request.id.idiag_sport = htons(source_port);
+    question.request.id.idiag_dport = htons(target_port);
+    size_t length = family == AF_INET ? 4 : 16;
+    memcpy(question.request.id.idiag_src, source, length);
+    memcpy(question.request.id.idiag_dst, target, length);
+    question.request.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    question.request.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (netlink < 0) {
+        return errno;
+    }
+    union {
+        struct nlmsghdr header;
+        uint8_t bytes[4096];
+    } answer;
+    ssize_t count = send(netlink, &question, sizeof question, 0);
+    if (count >= 0) {
+        count = recv(netlink, &answer, sizeof answer, 0);
+    }
+    int reason = count < 0 ? errno : 0;
+    close(netlink);
+    if (reason != 0) {
+        return reason;
+    }
+    if ((size_t)count < NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY) {
+        return ENOENT;
+    }
+    struct inet_diag_msg message;
+    memcpy(&message, NLMSG_DATA(&answer.header), sizeof message);
+    // The kernel may answer with a listening socket of the port, which is not the one that is connected.
+    if (message.id.idiag_dport != question.request.id.idiag_dport) {
+        return ENOENT;
+    }
+    *uid = message.idiag_uid;
+    return 0;
+}
+
+// Runs between fork and execve, where only async-signal-safe calls are allowed (fork(2)).
+static int prepare(
+    const char *folder, int input, int output, int errors, const struct clinux_limits *limits, pid_t parent) {
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+        return errno;
+    }
+    // The parent may have ended before the kernel was asked.
+    if (getppid() != parent) {
+        return ESRCH;
+    }
+    const struct { int resource; rlim_t value; } all[] = {
+        {RLIMIT_DATA, limits->data}, {RLIMIT_FSIZE, limits->file_size}, {RLIMIT_CPU, limits->processor_seconds},
+        {RLIMIT_CORE, 0}};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        struct rlimit limit = {all[i].value, all[i].value};
+        if (setrlimit(all[i].resource, &limit) != 0) {
+            return errno;
+        }
+    }
+    if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0 || chdir(folder) != 0) {
+        return errno;
+    }
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : errno;
+}
+
+int clinux_spawn_contained(
+    const char *path, char *const arguments[], char *const environment[], const char *folder, int input, int output,
+    int errors, const struct clinux_limits *limits, int32_t *process) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    pid_t parent = getpid();
+    // No handler of this process may run in the child before its signals are reset.
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    pid_t child = fork();
+    int failure = child < 0 ? errno : 0;
+    if (child == 0) {
+        failure = prepare(folder, input, output, errors, limits, parent);
+        if (failure == 0) {
+            execve(path, arguments, environment);
+            failure = errno;
+        }
+        ssize_t written = write(report[1], &failure, sizeof failure);
+        _exit(written == sizeof failure ? 127 : 126);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    if (child > 0) {
+        ssize_t got;
+        do {
+            got = read(report[0], &failure, sizeof failure);
+        } while (got < 0 && errno == EINTR);
+        if (got == sizeof failure) {
+            waitpid(child, NULL, 0);
+        } else {
+            failure = 0;
+            *process = child;
+        }
+    }
+    close(report[0]);
+    return failure;
+}
+
+int clinux_process_descriptor(int32_t process) {
+    return (int)syscall(SYS_pidfd_open, process, 0);
+}
+
+int clinux_adopt_orphans(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+const char *clinux_secure_environment(const char *name) { return secure_getenv(name); }

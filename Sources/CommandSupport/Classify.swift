@@ -6,6 +6,7 @@ internal import OpenSSL
 /// `classify`, a subcommand of the provider and of the consumer.
 package struct Classify: ParsableCommand {
     package static let configuration = CommandConfiguration(
+        commandName: "classify",
         abstract: "Show the type of a certificate under the rules of 2025 and of legacy, and why.",
         discussion: """
             Warnings say where the rules differ, and which mistakes other implementations make.
@@ -16,7 +17,8 @@ package struct Classify: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Certificates (PEM or DER) or PKCS #12 files; - is standard input.", valueName: "file"))
+            "Certificates (PEM or DER) or PKCS #12 files; - is standard input.", valueName: "file"),
+        completion: .file())
     var files: [String]
 
     @OptionGroup var reading: ReadingOptions

@@ -12,22 +12,29 @@ package struct CommandFailure: Failure {
         case noConsent = "no-consent"
         /// A file is larger than the command takes.
         case tooLarge = "too-large"
+        /// A folder to replace holds other things than a command has written.
+        case notReplaceable = "not-replaceable"
         /// Items of a backup stayed behind.
         case leftBehind = "left-behind"
         /// An identity of a backup is not sound.
         case unsoundBackup = "unsound-backup"
+        /// A consumer under test does not do what it should.
+        case notConformant = "not-conformant"
         /// A file cannot be read.
         case unreadable
         /// The keychain or the device is damaged.
         case damaged
+        /// A token does not do what is expected of it.
+        case tokenSurprise = "token-surprise"
 
         /// The exit code.
         var status: ExitStatus {
             switch self {
             case .noCertificate: .noSuchItem
-            case .notConfirmed, .noConsent, .tooLarge, .leftBehind: .refused
-            case .unsoundBackup: .validationFailed
+            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind: .refused
+            case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput
+            case .tokenSurprise: .unexpected
             }
         }
     }
@@ -83,6 +90,12 @@ package struct CommandFailure: Failure {
     /// This failure with the name of the file, item or channel that it is about before its message.
     package func about(_ subject: String) -> CommandFailure {
         CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
+    }
+
+    /// This failure with the path of the file that it is about in the command of its hint.
+    package func hinting(at path: String) -> CommandFailure {
+        guard let hint, hint.hasSuffix(" FILE") else { return self }
+        return advising(hint.dropLast("FILE".count) + path.quotedForShell)
     }
 
     /// This failure with other advice.

@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import CLinux
 internal import Foundation
 internal import Glibc
 
@@ -12,9 +13,14 @@ extension RootCommand {
         // A reader that closes the pipe makes a write fail; without this the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         CommandMain.occupyStandardDescriptors()
+        // Nearly every command reads a password or a private key, which a core dump would keep on the disk.
+        guard clinux_refuse_core_dumps() == 0 else {
+            Console.standardError("\(CommandMain.programName): cannot keep this process out of core dumps")
+            Glibc.exit(ExitStatus.inputOutput.rawValue)
+        }
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
-            var command = try parseAsRoot(arguments)
+            var command = try await asyncParseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -37,6 +43,12 @@ package enum CommandMain {
         CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "keyshare") } ?? "keyshare"
     }
 
+    /// Ends the process with a failure, before any command is known.
+    package static func refuse(_ failure: CommandFailure) -> Never {
+        Console.failure(failure)
+        Glibc.exit(failure.status.rawValue)
+    }
+
     /// Tells the user of an error, and returns the exit code that it has.
     fileprivate static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
@@ -45,20 +57,29 @@ package enum CommandMain {
         if root.exitCode(for: error) == .success {
             // The parser throws help, version and completion scripts; they are data that the user asked for.
             do throws(CommandFailure) {
-                let console = Console(isJSON: false, verbosity: .normal, environment: [:])
-                try console.write(Data((root.fullMessage(for: error) + "\n").utf8))
+                let console = Console(
+                    isJSON: false, verbosity: .normal, environment: ProcessInfo.processInfo.environment)
+                let text = root.fullMessage(for: error, columns: HelpText.unbroken)
+                let fitted = HelpText(text)?.wrapped(to: (console.width ?? 80) - 1) ?? text
+                try console.write(Data((fitted + "\n").utf8))
                 return ExitStatus.success.rawValue
             } catch {
-                Console.failure(error, of: name)
+                if !error.isReported { Console.failure(error, of: name) }
                 return error.status.rawValue
             }
         }
+        // The shell that asks for completions would print a message into the line that is being typed.
+        if arguments.first == "---completion" { return ExitStatus.usage.rawValue }
         // A command that a signal ended says nothing: the sender of the signal knows.
         if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
         if isParserError(error, of: root) {
-            let asked = subcommands(in: arguments, of: root).map { " " + $0 }.joined()
-            failure = CommandFailure(.usage, root.message(for: error), hint: "see \(name)\(asked) --help")
+            let asked = Self.command(in: arguments, of: root)
+            let advice = UsageAdvice(
+                root.message(for: error), subcommands: asked.subcommands)
+            let guess = advice.guess.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? ""
+            let path = ([name] + asked.names).joined(separator: " ")
+            failure = CommandFailure(.usage, advice.message, hint: "\(guess)see \(path) --help")
         } else {
             failure = CommandFailure(error)
         }
@@ -76,12 +97,15 @@ package enum CommandMain {
         !(error is any ReportableFailure) && root.exitCode(for: error) == .validationFailure
     }
 
-    /// The names of the subcommands with which the arguments begin.
-    private static func subcommands(in arguments: [String], of root: any ParsableCommand.Type) -> [String] {
+    /// The subcommand that the arguments begin with: the names that lead to it, and the names of its own subcommands.
+    private static func command(
+        in arguments: [String], of root: any ParsableCommand.Type
+    ) -> (names: [String], subcommands: [String]) {
         guard let name = arguments.first,
             let subcommand = root.configuration.subcommands.first(where: { $0._commandName == name })
-        else { return [] }
-        return [name] + subcommands(in: Array(arguments.dropFirst()), of: subcommand)
+        else { return ([], root.configuration.subcommands.map { $0._commandName }) }
+        let deeper = Self.command(in: Array(arguments.dropFirst()), of: subcommand)
+        return ([name] + deeper.names, deeper.subcommands)
     }
 
     /// Opens /dev/null on each standard descriptor that is closed. Otherwise the first file that the command

@@ -13,6 +13,8 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case usage = 64
     case cannotCreate = 73
     case inputOutput = 74
+    /// What a shell shows of a process that SIGPIPE ended: 128 and the number of the signal.
+    case closedOutput = 141
 
     /// The stable name that JSON errors carry where nothing more exact is known.
     package var name: String {
@@ -30,6 +32,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .usage: "usage"
         case .cannotCreate: "cannot-create"
         case .inputOutput: "input-output"
+        case .closedOutput: "closed-output"
         }
     }
 
@@ -49,22 +52,21 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .usage: "usage: unknown or deprecated type, mixed mechanisms, wrong options"
         case .cannotCreate: "cannot create a file or folder"
         case .inputOutput: "input or output error"
+        case .closedOutput: "who read standard output closed it; nothing is said"
         }
     }
 
     /// What usually helps, where a failure has no better advice of its own; nil where nothing does.
     var usualHint: String? {
         switch self {
-        case .success, .usage, .refused, .noSuchItem: nil
+        case .success, .usage, .refused, .noSuchItem, .closedOutput: nil
         case .unexpected: "this is a bug; please report it"
         case .wrongPassword: "give the password that the file was written with"
-        case .unsupportedAlgorithm:
-            "keyshare-consumer inspect FILE --readers names the algorithms and who reads them"
-        case .malformed:
-            "get the file anew from where it was written; keyshare-consumer inspect says what is in one"
+        case .unsupportedAlgorithm: "inspect with --readers names the algorithms and who reads them"
+        case .malformed: "get the file anew from where it was written; inspect says what is in one"
         case .incomplete: "provision or import the type that is missing"
-        case .validationFailed: "keyshare-consumer verify says of each check whether it passed"
-        case .providerUnavailable: "keyshare-provider serve --verbose says what the provider does"
+        case .validationFailed: "verify says of each check whether it passed"
+        case .providerUnavailable: "the provider says what it does with: keyshare-provider serve --verbose"
         case .cannotCreate: "name a place that can be written to"
         case .inputOutput: "look whether the file is there, who may use it, and whether the disk has room"
         }

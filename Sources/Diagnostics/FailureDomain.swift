@@ -32,6 +32,8 @@ package enum FailureDomain: String, Sendable, CaseIterable {
     case provider
     /// Test credentials, profiles and scenarios: `ProvisioningError`.
     case provisioning
+    /// The persistent token: `TokenError`.
+    case token
     /// The commands themselves: `CommandFailure`.
     case command
 }

@@ -7,14 +7,14 @@ extension Unicode.Scalar {
     ///
     /// True for the control characters C0, DEL and C1 (ECMA-48), the line and paragraph separators U+2028 and U+2029,
     /// every mark that sets the direction of writing (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069; Unicode
-    /// Standard Annex 9, 2), the deprecated format characters U+206A–U+206F, the byte order mark U+FEFF, and the
-    /// interlinear annotations U+FFF9–U+FFFB. False for the zero-width joiner, which emoji are made with.
+    /// Standard Annex 9, 2), and every other character of the general category Format, such as the zero-width space, the
+    /// soft hyphen and the tags: they make two texts look alike. False for the zero-width joiner and non-joiner, without
+    /// which emoji, and words in Persian and in the scripts of India, are spelled wrong.
     package var steersTerminal: Bool {
         switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x206F, 0xFEFF,
-            0xFFF9...0xFFFB:
-            true
-        default: false
+        case 0x20..<0x7F, 0x200C, 0x200D: false
+        case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
+        default: properties.generalCategory == .format
         }
     }
 
@@ -26,6 +26,16 @@ extension Unicode.Scalar {
         case .format, .privateUse, .unassigned: true
         default: false
         }
+    }
+
+    /// The character as JSON spells it, in UTF-16: `\u001B` (RFC 8259, 7).
+    package var escapedInJSON: String {
+        UTF16.encode(self).map { units in
+            units.map { unit in
+                let digits = String(unit, radix: 16, uppercase: true)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        } ?? ""
     }
 
     /// The character as Swift source spells it, `\u{1B}`: what foreign text shows in its place.

@@ -23,6 +23,8 @@ final class ClientHandler: ChannelInboundHandler {
     private var timedOut: Set<UInt32> = []
     private var lastID = Wire.noRequest
     private var received = ByteBuffer()
+    /// The longest frame that the provider takes, in bytes.
+    private var requestLimit = Wire.requestLimit
     /// Why the connection is over; nil while requests can be sent.
     private var end: (any Error)?
 
@@ -32,7 +34,7 @@ final class ClientHandler: ChannelInboundHandler {
 
     /// Sends a request and completes `promise` with its reply.
     ///
-    /// The promise fails with the provider's `ProviderFailure`, with `refused` where the request does not fit a
+    /// The promise fails with the provider's `ProviderFailure` or `TokenError`, with `refused` where the request does not fit a
     /// frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
     func send(
         _ request: ProviderRequest, within timeout: TimeAmount, _ promise: EventLoopPromise<ProviderReply>
@@ -47,7 +49,7 @@ final class ClientHandler: ChannelInboundHandler {
         let id = lastID
         var frame = ByteBuffer()
         do throws(ProviderFailure) {
-            try request.encode(id: id, into: &frame)
+            try request.encode(id: id, into: &frame, limit: requestLimit)
         } catch {
             promise.fail(error)
             return
@@ -119,16 +121,19 @@ final class ClientHandler: ChannelInboundHandler {
     /// - Throws: `malformed` for a frame that is no reply, or a reply to no request.
     private func take(_ frame: Frame) throws(ProviderFailure) {
         let reply = try ProviderReply(frame)
-        if case .password = reply {
+        if case .welcome(let welcome) = reply {
+            requestLimit = min(max(welcome.requestLimit, Wire.requestLimit), Wire.longRequestLimit)
+        }
+        if reply.secret != nil {
             // The reply holds a copy that wipes itself; the frame's bytes are wiped here.
             frame.body.overwrite()
         }
         if let answered = pending.removeValue(forKey: frame.requestID) {
             answered.timeout.cancel()
-            if case .failure(let failure) = reply {
-                answered.promise.fail(failure)
-            } else {
-                answered.promise.succeed(reply)
+            switch reply {
+            case .failure(let failure): answered.promise.fail(failure)
+            case .tokenFailure(let error): answered.promise.fail(error)
+            default: answered.promise.succeed(reply)
             }
         } else if frame.requestID == Wire.noRequest, case .failure(let failure) = reply {
             finish(failure)

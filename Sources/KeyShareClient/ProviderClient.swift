@@ -26,8 +26,16 @@ package final class ProviderClient: Sendable {
         package var hello: Duration = .seconds(30)
         /// The time for any other answer. It is long because the provider may have to make the file first.
         package var reply: Duration = .seconds(60)
+        /// The time for the answer to a use of a key. It is longer than a provider waits for the user.
+        package var use: Duration = .seconds(90)
         /// The most bytes of one item's content: the largest archive that `ZipBundles` permits, and a margin.
         package var contentSize = 65 << 20
+        /// The time for all pages of a list, or for all chunks of an item behind the first.
+        package var whole: Duration = .seconds(120)
+        /// The most entries of one list, over all its pages.
+        package var listedEntries = 262_144
+        /// The most bytes of one list, over all its pages.
+        package var listedBytes = 64 << 20
 
         /// Makes the limits of a consumer in everyday use.
         package init() {}
@@ -39,7 +47,7 @@ package final class ProviderClient: Sendable {
     private let channel: any Channel
     private let handler: NIOLoopBound<ClientHandler>
     private let group: MultiThreadedEventLoopGroup
-    private let limits: Limits
+    let limits: Limits
 
     private init(
         welcome: Welcome, channel: any Channel, handler: NIOLoopBound<ClientHandler>,
@@ -142,16 +150,13 @@ extension ProviderClient {
 
     /// Requests all items of a container, page after page.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`, `contentTooLarge`
+    ///   and `timedOut` included for a list beyond the limits.
     package func items(in container: String) async throws -> [Item] {
-        var items: [Item] = []
-        var cursor: String?
-        repeat {
+        try await list(size: \.wireSize) { cursor in
             let page = try await page(of: container, after: cursor)
-            items += page.items
-            cursor = try Self.advance(from: cursor, to: page.nextCursor, isEmpty: page.items.isEmpty)
-        } while cursor != nil
-        return items
+            return (page.items, page.nextCursor)
+        }
     }
 
     /// Requests the description of one item.
@@ -208,12 +213,17 @@ extension ProviderClient {
 
     /// Reads the whole content of a granted item.
     ///
-    /// - Throws: `SocketError`: `contentTooLarge` past `Limits.contentSize`, `malformedReply` where the chunks do not
+    /// - Throws: `SocketError`: `contentTooLarge` past `Limits.contentSize`, `timedOut` past `Limits.whole`,
+    ///   `malformedReply` where the chunks do not
     ///   make up one content; what `read` throws.
     package func readAll(_ identifier: String) async throws -> [UInt8] {
         var content: [UInt8] = []
+        var deadline: ContinuousClock.Instant?
         while true {
             let chunk = try await read(identifier, at: content.count)
+            // The provider may make the content before the first chunk; the others come from its memory.
+            deadline = deadline ?? .now + limits.whole
+            try Self.check(deadline)
             guard chunk.total <= limits.contentSize else {
                 throw SocketError(
                     .contentTooLarge, "the content has \(chunk.total) bytes, over \(limits.contentSize)")
@@ -254,15 +264,11 @@ extension ProviderClient {
     /// - Throws: `ProviderFailure`: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism;
     ///   `SocketError`.
     package func present(_ types: [String]) async throws -> [Item] {
-        var rows: [Item] = []
-        var cursor: String?
-        repeat {
+        try await list(size: \.wireSize) { cursor in
             let request = ProviderRequest.present(types: types, cursor: cursor, limit: 0)
             guard case .rows(let page) = try await ask(request) else { throw Self.mismatch }
-            rows += page.items
-            cursor = try Self.advance(from: cursor, to: page.nextCursor, isEmpty: page.items.isEmpty)
-        } while cursor != nil
-        return rows
+            return (page.items, page.nextCursor)
+        }
     }
 
     /// Has the provider export a row that `present` listed for `types` (docs/rules.md R4.10).
@@ -281,24 +287,70 @@ extension ProviderClient {
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func identityFacts() async throws -> [IdentitySummary] {
-        var facts: [IdentitySummary] = []
-        var cursor: String?
-        repeat {
+        try await list(size: \.wireSize) { cursor in
             guard case .facts(let page) = try await ask(.describe(cursor: cursor, limit: 0)) else {
                 throw Self.mismatch
             }
-            facts += page.facts
-            cursor = try Self.advance(from: cursor, to: page.nextCursor, isEmpty: page.facts.isEmpty)
-        } while cursor != nil
-        return facts
+            return (page.facts, page.nextCursor)
+        }
+    }
+
+    /// Requests whose the files of a container are; nil from a provider that does not know the request.
+    ///
+    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
+    package func identities(in container: String) async throws -> [IdentitySummary]? {
+        do {
+            return try await list(size: \.wireSize) { cursor in
+                let request = ProviderRequest.identities(container: container, cursor: cursor, limit: 0)
+                guard case .identities(let page) = try await ask(request) else { throw Self.mismatch }
+                return (page.facts, page.nextCursor)
+            }
+        } catch let failure as ProviderFailure where failure.code == .unknownRequest {
+            return nil
+        }
+    }
+}
+
+// MARK: - The running provider
+
+extension ProviderClient {
+    /// Requests figures about the running provider, such as its memory and how much work waits.
+    ///
+    /// - Throws: `ProviderFailure` `unknownRequest` where the provider does not tell any; `SocketError`.
+    package func statistics() async throws -> [ProviderFigure] {
+        guard welcome.features.contains(Wire.Feature.statistics) else {
+            throw ProviderFailure(.unknownRequest, "this provider tells no figures")
+        }
+        guard case .statistics(let figures) = try await ask(.statistics) else { throw Self.mismatch }
+        return figures
+    }
+
+    /// Waits for events of the running provider: what it answers to others.
+    ///
+    /// - Parameters:
+    ///   - last: the number of the last event that is known, from the page before; nil asks where events stand now, and
+    ///     is answered at once.
+    ///   - wait: how long the provider may wait for events; it waits for ten seconds at most.
+    /// - Throws: `ProviderFailure`: `unknownRequest` where the provider tells of none, `refused` where too many are told;
+    ///   `SocketError`.
+    package func events(after last: UInt64?, wait: Duration = .seconds(10)) async throws -> ProviderEventPage
+    {
+        guard welcome.features.contains(Wire.Feature.events) else {
+            throw ProviderFailure(.unknownRequest, "this provider tells of no events")
+        }
+        let milliseconds = UInt16(clamping: Int(wait / .milliseconds(1)))
+        guard case .events(let page) = try await ask(.events(after: last, wait: milliseconds)) else {
+            throw Self.mismatch
+        }
+        return page
     }
 }
 
 // MARK: - Sending
 
 extension ProviderClient {
-    private func ask(_ request: ProviderRequest) async throws -> ProviderReply {
-        try await Self.ask(request, within: limits.reply, handler)
+    func ask(_ request: ProviderRequest, within timeout: Duration? = nil) async throws -> ProviderReply {
+        try await Self.ask(request, within: timeout ?? limits.reply, handler)
     }
 
     private static func ask(
@@ -314,35 +366,94 @@ extension ProviderClient {
         _ path: String, _ limits: Limits,
         _ acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool, on group: MultiThreadedEventLoopGroup
     ) async throws(SocketError) -> (any Channel, NIOLoopBound<ClientHandler>) {
-        let loop = group.next()
-        do {
-            let handler = try await loop.submit {
-                NIOLoopBound(ClientHandler(acceptsServer: acceptsServer), eventLoop: loop)
-            }.get()
-            let channel = try await ClientBootstrap(group: loop)
-                .connectTimeout(TimeAmount(limits.hello))
-                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_536))
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(handler.value)
-                    }
+        let deadline = ContinuousClock.now + limits.hello
+        var pause = Duration.milliseconds(1)
+        while true {
+            do {
+                return try await openOnce(path, limits, acceptsServer, on: group)
+            } catch let error as IOError where error.errnoCode == EAGAIN {
+                // The queue of connections that wait for an accept is full (connect(2)); others are served meanwhile.
+                guard ContinuousClock.now < deadline else { throw notAccepted }
+                do {
+                    try await Task.sleep(for: pause)
+                } catch {
+                    throw notAccepted
                 }
-                .connect(unixDomainSocketPath: path).get()
-            return (channel, handler)
-        } catch let error as IOError where [ENOENT, ECONNREFUSED, ENOTSOCK].contains(error.errnoCode) {
-            throw SocketError(.notRunning, "no provider listens at \(path)", errno: error.errnoCode)
-        } catch ChannelError.connectTimeout {
-            throw SocketError(.timedOut, "the provider does not accept the connection")
-        } catch {
-            throw SocketError(
-                .cannotConnect, "\(path) cannot be connected to: \(error)",
-                errno: (error as? IOError)?.errnoCode)
+                pause = min(pause * 2, longestPause)
+            } catch let error as IOError where [ENOENT, ECONNREFUSED, ENOTSOCK].contains(error.errnoCode) {
+                throw SocketError(.notRunning, "no provider listens at \(path)", errno: error.errnoCode)
+            } catch ChannelError.connectTimeout {
+                throw notAccepted
+            } catch {
+                throw SocketError(
+                    .cannotConnect, "\(path) cannot be connected to: \(error)",
+                    errno: (error as? IOError)?.errnoCode)
+            }
         }
     }
 
+    /// The longest time between two attempts to connect.
+    private static let longestPause = Duration.milliseconds(50)
+    private static let notAccepted = SocketError(
+        .timedOut, "the provider does not accept the connection")
+
+    private static func openOnce(
+        _ path: String, _ limits: Limits,
+        _ acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool, on group: MultiThreadedEventLoopGroup
+    ) async throws -> (any Channel, NIOLoopBound<ClientHandler>) {
+        let loop = group.next()
+        let handler = try await loop.submit {
+            NIOLoopBound(ClientHandler(acceptsServer: acceptsServer), eventLoop: loop)
+        }.get()
+        let channel = try await ClientBootstrap(group: loop)
+            .connectTimeout(TimeAmount(limits.hello))
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_536))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(handler.value)
+                }
+            }
+            .connect(unixDomainSocketPath: path).get()
+        return (channel, handler)
+    }
+
     /// The error for a reply of another type than the request's.
-    private static let mismatch = SocketError(
+    static let mismatch = SocketError(
         .malformedReply, "the provider's answer does not fit the question")
+
+    /// Requests all pages of a list.
+    ///
+    /// - Parameters:
+    ///   - size: The bytes of an entry.
+    ///   - page: Requests the page behind a cursor.
+    /// - Throws: `SocketError`: `contentTooLarge` and `timedOut` beyond the limits, `malformedReply` where the pages do
+    ///   not come to an end; what `page` throws.
+    func list<Entry>(
+        size: (Entry) -> Int, _ page: (String?) async throws -> (entries: [Entry], next: String?)
+    ) async throws -> [Entry] {
+        let deadline = ContinuousClock.now + limits.whole
+        var entries: [Entry] = []
+        var bytes = 0
+        var cursor: String?
+        repeat {
+            let (more, next) = try await page(cursor)
+            entries += more
+            bytes += more.reduce(0) { $0 + size($1) }
+            guard entries.count <= limits.listedEntries, bytes <= limits.listedBytes else {
+                throw SocketError(
+                    .contentTooLarge,
+                    "the list has over \(limits.listedEntries) entries or \(limits.listedBytes) bytes")
+            }
+            cursor = try Self.advance(from: cursor, to: next, isEmpty: more.isEmpty)
+            if cursor != nil { try Self.check(deadline) }
+        } while cursor != nil
+        return entries
+    }
+
+    private static func check(_ deadline: ContinuousClock.Instant?) throws(SocketError) {
+        guard let deadline, ContinuousClock.now > deadline else { return }
+        throw SocketError(.timedOut, "the provider's answer does not come to an end in time")
+    }
 
     /// Returns the cursor of the next request; nil at the end.
     ///
@@ -356,5 +467,20 @@ extension ProviderClient {
             throw SocketError(.malformedReply, "the provider's pages do not come to an end")
         }
         return next
+    }
+}
+
+extension Item {
+    /// The bytes of the item's texts.
+    fileprivate var wireSize: Int {
+        identifier.utf8.count + filename.utf8.count + contentType.utf8.count + parent.utf8.count
+    }
+}
+
+extension IdentitySummary {
+    /// The bytes of the texts that are known of the identity.
+    fileprivate var wireSize: Int {
+        let names = [details?.subject, details?.commonName, details?.email, details?.edipi]
+        return label.utf8.count + serialNumber.utf8.count + names.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     }
 }

@@ -17,6 +17,8 @@ package final class Provider: ProviderService {
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
     private let usesEmptyPassword: Bool
+    /// The persistent token; nil for a provider without one.
+    package let token: (any TokenService)?
     private let deviceState: DeviceStateWatch
     private let servicePassword: CurrentServicePassword
 
@@ -28,18 +30,20 @@ package final class Provider: ProviderService {
     ///   - profile: how files are encrypted. Under a profile with the empty password, the password service
     ///     answers with the empty password too.
     ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
+    ///   - token: the persistent token; nil for a provider without one.
     ///   - fixedPassword: stands in for the service password; nil for the keychain's.
     ///   - now: the clock.
     ///   - putOnPasteboard: receives the password of each legacy export; the 2025 mechanism never calls it.
     /// - Throws: `KeychainError` where the service password can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
-        friendlyName: String? = nil, fixedPassword: SecretBytes? = nil,
+        friendlyName: String? = nil, token: (any TokenService)? = nil, fixedPassword: SecretBytes? = nil,
         now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
     ) throws {
         self.store = store
         self.now = now
         self.putOnPasteboard = putOnPasteboard
+        self.token = token
         deviceState = store.watchState()
         catalogue = ProviderCatalogue(store, root: root)
         exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
@@ -67,6 +71,22 @@ package final class Provider: ProviderService {
         return [PasswordService.name]
     }
 
+    /// Takes the bytes of an item of the 2025 mechanism from memory, or says what it takes to make them.
+    package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
+        guard let parsed = ItemIdentifier(identifier) else {
+            throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
+        }
+        try requireOpen()
+        let snapshot = try snapshot()
+        if let made = try exporter.madeContent(of: parsed, in: snapshot, password: currentPassword()) {
+            return .ready(made)
+        }
+        return .toMake(
+            ExpectedWork(
+                sharedName: "\(identifier)@\(snapshot.generation)",
+                bytes: Exporter.expectedBytes(files: parsed.fileCount(in: snapshot))))
+    }
+
     /// Makes the bytes of an item of the 2025 mechanism, or takes them from memory.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         guard let parsed = ItemIdentifier(identifier) else {
@@ -89,8 +109,9 @@ package final class Provider: ProviderService {
     /// password is replaced (R6.9).
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         do {
-            // Neither number ever falls, so that the sum tells each change.
-            return try deviceState.status().lockCount + servicePassword.rotations
+            // Neither number ever falls, so that the sum tells each change. The first comes from a file, which may
+            // hold the greatest number there is.
+            return try deviceState.status().lockCount &+ servicePassword.rotations
         } catch {
             throw ProviderFailure(error, during: "the device's state cannot be read")
         }
@@ -107,6 +128,13 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < identities.count ? String(range.upperBound) : nil)
     }
 
+    /// Describes a page of the identities whose files a container of the 2025 mechanism holds.
+    package func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        try listing().identities(of: container, after: cursor, limit: limit)
+    }
+
     /// Lists the rows that the legacy mechanism shows for `types` (docs/rules.md R1.5).
     package func present(
         _ types: [String], after cursor: String?, limit: Int
@@ -118,12 +146,20 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < rows.count ? String(range.upperBound) : nil)
     }
 
+    /// Finds a legacy row, and says what it takes to export it.
+    package func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
+        let identities = try legacyListing(types).identities(of: row)
+        guard !identities.isEmpty else { throw Self.noRow(row) }
+        try requireOpen()
+        return ExpectedWork(bytes: Exporter.expectedBytes(files: identities.count))
+    }
+
     /// Makes the file of a legacy row and puts its password on the pasteboard (docs/rules.md R4.10).
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         let listing = try legacyListing(types)
         let identities = listing.identities(of: row)
         guard !identities.isEmpty else {
-            throw ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
+            throw Self.noRow(row)
         }
         try requireOpen()
         var random = RandomSource.system.generator()
@@ -135,6 +171,8 @@ package final class Provider: ProviderService {
             : try exporter.legacyFile(identities[0], password: password)
         let export = LegacyExport(
             item: listing.export(of: row, size: content.count, using: &random), content: content)
+        // The pasteboard is the user's: the password of a file that nobody will read does not belong there.
+        guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "the consumer has left") }
         do {
             try putOnPasteboard(password)
         } catch {
@@ -180,6 +218,10 @@ extension Provider {
 // MARK: - Parts of a request
 
 extension Provider {
+    private static func noRow(_ row: String) -> ProviderFailure {
+        ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
+    }
+
     private func requireOpen() throws(ProviderFailure) {
         do {
             try deviceState.requireOpen()
@@ -235,6 +277,17 @@ extension Provider {
             throw ProviderFailure(.notAvailable, "the page has expired; start again from the first")
         }
         return start..<start + min(max(limit, 1), count - start)
+    }
+}
+
+extension ItemIdentifier {
+    /// The number of PKCS #12 files that it takes to make the item.
+    fileprivate func fileCount(in snapshot: CatalogueSnapshot) -> Int {
+        switch self {
+        case .identity, .member: 1
+        case .folder: 0
+        case .zip(let selector): snapshot.count(in: selector)
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 internal import KeyShareWire
+internal import KeySharing
 internal import LocalSockets
 internal import Logging
 internal import NIOCore
+internal import PersistentToken
 
 /// The channel handler of a connection: it carries out what the connection's `Session` decides, which is writes,
 /// timers, and questions to the provider.
@@ -16,12 +18,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// The number of the connection, in the order of arrival.
     let id: Int
-    private let peer: PeerIdentity
+    let peer: PeerIdentity
     private let service: any ProviderService
-    private let registry: ConnectionRegistry
+    let registry: ConnectionRegistry
     private let logger: Logger
 
-    private var session: Session
+    var session: Session
     private var context: ChannelHandlerContext?
     /// The time of the event that is being handled.
     private var now: NIODeadline
@@ -37,11 +39,31 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isReadHeldBack = false
     /// Whether the registry knows that this connection has said hello.
     private var hasReportedHello = false
-    /// The bytes of held content that the registry counts for this connection.
-    private var reportedBytes = 0
+    /// The content that the registry counts for this connection, by the session's number of it.
+    private var reportedContent = 0
+    /// The unsent bytes that the registry counts for this connection.
+    private var reportedUnsent = 0
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
-    /// Questions to the provider, by the session's token.
-    private var tasks: [Int: Task<Void, Never>] = [:]
+    /// Whether this connection asks for events, of which its own requests are none.
+    private(set) var isSubscriber = false
+    /// The messages whose parts are arriving.
+    private var messages: TokenMessages
+    /// Questions to the provider that are not answered yet, by the session's token.
+    private var questions: [Int: Question] = [:]
+
+    /// Where a question to the provider stands.
+    private enum Question {
+        /// The provider looks something up.
+        case lookUp(work: Int)
+        /// A key is opened, which may wait for the user.
+        case opening(work: Int)
+        /// A key is used.
+        case using(work: Int)
+        /// The provider makes something for this connection alone.
+        case making(work: Int)
+        /// The provider makes something that others may wait for, too.
+        case shared(SharedWork.Key)
+    }
 
     init(id: Int, peer: PeerIdentity, registry: ConnectionRegistry) {
         self.id = id
@@ -53,7 +75,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if case .versions(let spoken) = registry.fault { versions = spoken }
         self.session = Session(
             limits: registry.limits, serverName: registry.serverName,
-            services: registry.services, versions: versions, at: now)
+            services: registry.services, versions: versions, features: registry.features, at: now)
+        self.messages = TokenMessages(limit: registry.limits.messages)
         var logger = registry.logger
         logger[metadataKey: "connection"] = "\(id)"
         self.logger = logger
@@ -73,6 +96,7 @@ extension ConnectionHandler {
     func channelActive(context: ChannelHandlerContext) {
         logger.debug(
             "connection opened", metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
+        tell(.opened)
         process()
         context.fireChannelActive()
     }
@@ -80,6 +104,7 @@ extension ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         registry.endOldGrants()
         now = .now()
+        session.notesRequests = !isSubscriber && registry.feed.isActive
         session.receive(unwrapInboundIn(data), at: now)
         process()
     }
@@ -108,19 +133,31 @@ extension ConnectionHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         logger.debug("connection closed", metadata: ["reason": "\((closing ?? .peerClosed).rawValue)"])
+        tell(.closed, (closing ?? .peerClosed).rawValue)
         self.context = nil
         timer?.task.cancel()
         timer = nil
-        for task in tasks.values {
-            task.cancel()
-        }
-        tasks = [:]
+        abandonQuestions()
         if replies.isSecret {
             replies.bytes.overwrite()
         }
-        registry.addHeldBytes(-reportedBytes)
-        reportedBytes = 0
+        registry.noteContent([], of: id, peer.processID)
+        registry.noteUnsent(-reportedUnsent, of: id, peer.processID)
         registry.remove(id)
+    }
+
+    /// Drops content that others need the room of.
+    func takeBack(_ piece: ContentLedger.Piece) {
+        now = .now()
+        session.takeBack(piece)
+        process()
+    }
+
+    /// Answers the request for events.
+    private func answerEvents(_ reply: ProviderReply) {
+        now = .now()
+        session.answerEvents(reply)
+        process()
     }
 
     /// Ends all grants of the connection. Reads that wait for content fail with `notAvailable`.
@@ -150,7 +187,8 @@ extension ConnectionHandler {
     /// Takes actions from the session until there is none, and writes what they produced.
     private func process() {
         repeat {
-            while let action = session.next(at: now) {
+            // Nothing follows a reply that a fault has cut.
+            while closing != .fault, let action = session.next(at: now) {
                 perform(action)
             }
         } while flush()
@@ -158,9 +196,16 @@ extension ConnectionHandler {
             hasReportedHello = true
             registry.markReady(id)
         }
-        if session.heldBytes != reportedBytes {
-            registry.addHeldBytes(session.heldBytes - reportedBytes)
-            reportedBytes = session.heldBytes
+        if session.contentVersion != reportedContent {
+            reportedContent = session.contentVersion
+            registry.noteContent(session.heldContent, of: id, peer.processID)
+        }
+        // A peer that reads at once never has anything unsent here.
+        let unsent = inFlight == nil ? 0 : session.unsentBytes
+        if unsent != reportedUnsent {
+            let change = unsent - reportedUnsent
+            reportedUnsent = unsent
+            registry.noteUnsent(change, of: id, peer.processID)
         }
         if let closing, inFlight == nil {
             close(closing)
@@ -181,13 +226,26 @@ extension ConnectionHandler {
             } catch {
                 send(.failure(error), requestID, of: identifier)
             }
+        case .statistics(let requestID):
+            send(.statistics(registry.figures), requestID)
+        case .awaitEvents(let after, let wait):
+            isSubscriber = true
+            let reply = registry.feed.subscribe(id, after: after, wait: wait) { [weak self] in
+                self?.answerEvents($0)
+            }
+            if let reply { session.answerEvents(reply) }
+        case .message(let step, let requestID):
+            send(
+                service.token.map { messages.take(step, $0) } ?? .failure(Session.noToken), requestID)
         case .reply(let reply, let requestID):
             send(reply, requestID)
         case .send(let frame):
             replies.append(frame)
+            registry.answers += 1
             let type = frame.getInteger(at: frame.readerIndex + 4, as: UInt8.self)
             let count = applyCut(frame.readableBytes, type)
             session.queued(count, at: now)
+            tell(of: frame, count)
             logger.debug("answered", metadata: ["bytes": "\(count)"])
         case .perform(let work, let token, let requestID):
             ask(work, token: token, requestID: requestID)
@@ -210,8 +268,10 @@ extension ConnectionHandler {
             // This cannot happen: a failure of one short sentence always fits a frame.
             logger.error("a failure could not be encoded", metadata: ["error": "\(error)"])
         }
+        registry.answers += 1
         let count = applyCut(replies.bytes.readableBytes - before, reply.messageType.rawValue)
         session.queued(count, at: now)
+        tell(of: reply, requestID, count)
         logger.debug("answered", metadata: Self.metadata(of: reply, requestID, identifier, count))
     }
 
@@ -227,21 +287,126 @@ extension ConnectionHandler {
 
     /// Asks the provider off the event loop, and comes back with the outcome.
     private func ask(_ work: SessionWork, token: Int, requestID: UInt32) {
-        guard let context else { return }
         logger.debug("asked", metadata: ["request": "\(requestID)", "work": "\(work.logDescription)"])
-        let box = NIOLoopBound(self, eventLoop: context.eventLoop)
-        tasks[token] = Task { [service, loop = registry.loop] in
-            let outcome = await work.ask(service, requestID: requestID)
-            loop.execute { box.value.complete(token, outcome) }
+        switch work {
+        case .use(let use): return open(use, token: token)
+        case .useOfMessage(let handle):
+            do {
+                return open(try messages.finish(handle), token: token)
+            } catch let error as TokenError {
+                return session.complete(token, with: .tokenFailed(error), at: now)
+            } catch {
+                let failure = (error as? ProviderFailure) ?? Session.noToken
+                return session.complete(token, with: .failed(failure), at: now)
+            }
+        case .page, .item, .services, .grant, .content, .present, .choose, .facts, .identities, .tokens,
+            .tokenStatus, .tokenObjects:
+            break
+        }
+        let job = WorkQueue.Job(
+            process: peer.processID, bytes: 0,
+            perform: { [service] in await work.ask(service, requestID: requestID) },
+            done: { [weak self] in self?.complete(token, work, $0) })
+        if let number = registry.lookUps.submit(job) {
+            questions[token] = .lookUp(work: number)
+        } else {
+            session.complete(token, with: refusal(of: work), at: now)
         }
     }
 
-    private func complete(_ token: Int, _ outcome: SessionWork.Outcome) {
-        guard tasks.removeValue(forKey: token) != nil else { return }
+    /// Has the key of a use opened. A key that waits for the user holds no thread, and no place of those that compute.
+    private func open(_ use: TokenUse, token: Int) {
+        if let computation = service.token?.openedKey(for: use) {
+            compute(computation, use, token: token)
+            return
+        }
+        let work = SessionWork.use(use)
+        let job = WorkQueue.Job(
+            process: peer.processID, bytes: use.data.count,
+            perform: { [service] in await work.ask(service, requestID: Wire.noRequest) },
+            done: { [weak self] in self?.complete(token, work, $0) })
+        if let number = registry.openings.submit(job) {
+            questions[token] = .opening(work: number)
+        } else {
+            session.complete(token, with: refusal(of: work), at: now)
+        }
+    }
+
+    /// Has a use computed whose key is open.
+    private func compute(_ computation: @escaping TokenComputation, _ use: TokenUse, token: Int) {
+        let work = SessionWork.use(use)
+        let job = WorkQueue.Job(
+            process: peer.processID, bytes: use.data.count,
+            perform: {
+                do throws(TokenError) {
+                    return .used(try computation())
+                } catch {
+                    return .tokenFailed(error)
+                }
+            }, done: { [weak self] in self?.complete(token, work, $0) })
+        if let number = registry.uses.submit(job) {
+            questions[token] = .using(work: number)
+        } else {
+            questions[token] = nil
+            session.complete(token, with: refusal(of: work), at: now)
+        }
+    }
+
+    /// Has the provider make what the question `token` needs.
+    private func make(_ work: SessionWork, _ expected: ExpectedWork, token: Int) {
+        let perform: @Sendable () async -> SessionWork.Outcome = { [service] in await work.make(service) }
+        let done: (SessionWork.Outcome?) -> Void = { [weak self] in self?.complete(token, work, $0) }
+        if let name = expected.sharedName {
+            let key = SharedWork.Key(name: ExactText(name), period: registry.grantPeriod)
+            questions[token] = .shared(key)
+            let waiter = SharedWork.Waiter(
+                connection: id, token: token, process: peer.processID, done: done)
+            if registry.shared.join(key, bytes: expected.bytes, as: waiter, perform: perform) { return }
+        } else {
+            let job = WorkQueue.Job(
+                process: peer.processID, bytes: expected.bytes, perform: perform, done: done)
+            if let number = registry.makings.submit(job) {
+                questions[token] = .making(work: number)
+                return
+            }
+        }
+        questions[token] = nil
+        session.complete(token, with: refusal(of: work), at: now)
+    }
+
+    /// Takes the outcome of a question; nil where it was given up for that of another process.
+    private func complete(_ token: Int, _ work: SessionWork, _ outcome: SessionWork.Outcome?) {
+        guard questions.removeValue(forKey: token) != nil else { return }
         registry.endOldGrants()
         now = .now()
-        session.complete(token, with: registry.limited(outcome), at: now)
+        switch outcome {
+        case .toMake(let expected): make(work, expected, token: token)
+        case .toCompute(let computation):
+            if case .use(let use) = work { compute(computation, use, token: token) }
+        case let outcome?: session.complete(token, with: registry.limited(outcome, for: peer), at: now)
+        case nil: session.complete(token, with: refusal(of: work), at: now)
+        }
         process()
+    }
+
+    private func refusal(of work: SessionWork) -> SessionWork.Outcome {
+        registry.refuse("too much work waits", peer)
+        return .failed(
+            ProviderFailure(.serverBusy, "the provider has too much to do; try again later"))
+    }
+
+    /// Drops all questions: what waits is forgotten, and what is under way ends at its next step.
+    private func abandonQuestions() {
+        for (token, question) in questions {
+            switch question {
+            case .lookUp(let work): registry.lookUps.cancel(work)
+            case .opening(let work): registry.openings.cancel(work)
+            case .using(let work): registry.uses.cancel(work)
+            case .making(let work): registry.makings.cancel(work)
+            case .shared(let key): registry.shared.leave(key, connection: id, token: token)
+            }
+        }
+        questions = [:]
     }
 
     /// Hands the encoded replies to the channel.

@@ -23,7 +23,7 @@ final class Listener: Sendable {
     }
 
     /// The number of connections that may wait for an accept; the kernel lowers it to its own limit (listen(2)).
-    static let backlog: CInt = 1_024
+    static let backlog: CInt = 128
 
     /// Takes the socket at `path`. The folder is made where it is missing (one level, mode 0700), and the socket of a
     /// server that is gone is replaced; any other file of that name is left alone.

@@ -14,7 +14,8 @@ internal import Synchronization
 /// outstanding requests for at most `Limits.drain`, and removes the socket.
 ///
 /// One event loop serves all connections. Passwords are answered on it; everything else is asked of the provider off
-/// it. A second loop would gain nothing: both would wait for the provider's one keychain.
+/// it. A second loop would gain nothing: both would wait for the provider's one keychain. Look-ups and what takes long
+/// to make have threads of their own, on which processes take turns.
 package final class ProviderServer: Service {
     /// What a server grants its peers: times, counts and sizes. `Protocol.md` of `KeyShareWire`
     /// gives the reason for each.
@@ -30,6 +31,9 @@ package final class ProviderServer: Service {
         /// The time that a stopping server gives to outstanding requests.
         package var drain: Duration = .seconds(5)
 
+        /// The longest time that a request for events waits.
+        package var eventWait: Duration = .seconds(10)
+
         /// The number of connections; the process's descriptor limit may lower it.
         package var connections = 4_096
         /// The number of connections of one process.
@@ -38,12 +42,30 @@ package final class ProviderServer: Service {
         package var outstandingRequests = 16
         /// The bytes of one connection that wait to be sent. Beyond it, nothing more is read or answered.
         package var unsentBytes = 65_536
+        /// The bytes of all connections that wait for peers that do not read. Beyond it, connections are closed.
+        package var totalUnsentBytes = 64 << 20
         /// The number of items that one connection may use at a time.
         package var grants = 64
         /// The bytes of content that are kept for the reads of one connection.
         package var snapshotBytes = 128 << 20
-        /// The bytes of content that are kept for all connections.
-        package var totalSnapshotBytes = 512 << 20
+        /// The bytes of content that are kept for all connections. What several connections hold counts once.
+        package var totalSnapshotBytes = 256 << 20
+        /// The questions that a look-up answers, such as pages of items.
+        package var lookUps = WorkAdmission.Limits(
+            underWayPerProcess: 2, perProcess: 4_096, total: 8_192)
+        /// The files and archives that the provider makes for its peers.
+        package var makings = WorkAdmission.Limits(
+            underWayPerProcess: 2, perProcess: 64, total: 256, bytes: 128 << 20, smallBytes: 256 << 10)
+        /// The keys that are opened for uses, which may wait for the user. All of them are under way at a time.
+        package var openings = WorkAdmission.Limits(
+            underWayPerProcess: 64, perProcess: 64, total: 256, bytes: 16 << 20)
+        /// The uses of keys that are open.
+        package var uses = WorkAdmission.Limits(
+            underWayPerProcess: 2, perProcess: 1_024, total: 4_096, bytes: 64 << 20)
+        /// The messages of one connection that arrive in parts and are not ended.
+        package var messages = 8
+        /// The time that a stopped server gives to steps of work that run.
+        package var step: Duration = .milliseconds(500)
         /// The number of items in one page; fewer where they do not fit a frame.
         package var pageItems = 256
 
@@ -122,14 +144,16 @@ package final class ProviderServer: Service {
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = ClosableEventLoop(group.next())
+        let executors = WorkExecutors()
         let result: Result<Void, any Error>
         do {
-            result = .success(try await serve(descriptor, on: group.next(), loop))
+            result = .success(try await serve(descriptor, on: group.next(), loop, executors))
         } catch {
             result = .failure(error)
         }
         listener.close()
         loop.close()
+        await executors.stop(patience: limits.step)
         try await group.shutdownGracefully()
         try result.get()
     }
@@ -142,14 +166,16 @@ package final class ProviderServer: Service {
     }
 
     private func serve(
-        _ descriptor: CInt, on loop: any EventLoop, _ closableLoop: ClosableEventLoop
+        _ descriptor: CInt, on loop: any EventLoop, _ closableLoop: ClosableEventLoop,
+        _ executors: WorkExecutors
     ) async throws {
         let emptied = loop.makePromise(of: Void.self)
         let registry = try await loop.submit { [self] in
             NIOLoopBound(
                 ConnectionRegistry(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    fault: fault, logger: logger, emptied: emptied, loop: closableLoop),
+                    fault: fault, logger: logger, emptied: emptied, loop: closableLoop,
+                    executors: executors, eventLoop: loop),
                 eventLoop: loop)
         }.get()
         serving.withLock { $0 = (closableLoop, registry) }
@@ -166,10 +192,6 @@ package final class ProviderServer: Service {
                             AcceptHandler(registry: registry.value, acceptsPeer: acceptsPeer))
                     }
                 }
-                // One read for each event, so that a peer that sends without end gets no more turns than the others.
-                .childChannelOption(.maxMessagesPerRead, value: 1)
-                .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 8_192))
-                .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .withBoundSocket(descriptor).get()
         } catch {
             Glibc.close(descriptor)

@@ -7,6 +7,9 @@ package import SecretMemory
 /// `password(for:)` and `grantPeriod()` are called on the event loop and must not block. All other functions run off
 /// it, several at once. An error that is thrown goes to the consumer, so its reason must hold no secret.
 package protocol ProviderService: Sendable {
+    /// The provider's persistent token; nil where it has none.
+    var token: (any TokenService)? { get }
+
     /// Returns a page of a container's items (docs/rules.md R3).
     ///
     /// - Parameters:
@@ -30,7 +33,15 @@ package protocol ProviderService: Sendable {
     /// - Throws: `notAvailable` where there is no such item.
     func services(for identifier: String) async throws(ProviderFailure) -> [String]
 
+    /// Looks at what it takes to answer a request for the content of an item that is granted, without making
+    /// anything. It must take no longer than a look-up, because it does not wait behind work that takes long.
+    ///
+    /// - Throws: The errors of `content(of:)`, as far as a look tells them.
+    func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState
+
     /// Returns the bytes of an item that is granted. The server keeps them until the grant ends.
+    ///
+    /// The task is cancelled where nobody waits for the bytes any more; the provider should stop at its next step.
     ///
     /// - Throws: `notAvailable` where the item has gone since; `refused` where it is over a limit, or the device keeps
     ///   it closed.
@@ -65,6 +76,11 @@ package protocol ProviderService: Sendable {
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage
 
+    /// Legacy: looks at what it takes to export a row, without making anything, like `contentState(of:)`.
+    ///
+    /// - Throws: The errors of `choose(_:types:)`, as far as a look tells them.
+    func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork
+
     /// Legacy: exports a row that `present` gave for `types` (docs/rules.md R4.10).
     ///
     /// - Throws: `notAvailable` where there is no such row, `usage` for unknown types, `mixedMechanisms` for types of the
@@ -80,6 +96,55 @@ package protocol ProviderService: Sendable {
     func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage
+
+    /// Returns a page of the identities whose files a container holds: the facts with details, no keys.
+    ///
+    /// - Parameters:
+    ///   - container: The container's identifier, as the consumer sent it.
+    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - limit: The most identities to describe, at least 1.
+    /// - Throws: `notAvailable` where there is no such container, or the cursor means nothing.
+    func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage
+}
+
+/// What it takes to answer a request for content.
+package enum ContentState: Sendable {
+    /// The content is in memory.
+    case ready([UInt8])
+    /// The content must be made.
+    case toMake(ExpectedWork)
+}
+
+/// What is known of work before it is begun.
+package struct ExpectedWork: Sendable, Hashable {
+    /// The name of the work. Requests that need work of one name at the same time share its outcome; nil for work of
+    /// which each request needs its own.
+    package var sharedName: String?
+    /// The bytes of memory that the work is expected to hold at most.
+    package var bytes: Int
+
+    /// Describes work.
+    package init(sharedName: String? = nil, bytes: Int = 0) {
+        self.sharedName = sharedName
+        self.bytes = bytes
+    }
+}
+
+extension ProviderService {
+    /// No token.
+    package var token: (any TokenService)? { nil }
+
+    /// Says that content must be made, for each request anew: for providers that keep none.
+    package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
+        .toMake(ExpectedWork())
+    }
+
+    /// Says nothing of the work: for providers whose exports are small.
+    package func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
+        ExpectedWork()
+    }
 }
 
 /// An export of the legacy mechanism: a file for the one connection that chose it.

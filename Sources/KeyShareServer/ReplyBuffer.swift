@@ -4,22 +4,22 @@ internal import SecretMemory
 
 /// The encoded replies of one connection that have not been handed to the channel yet.
 ///
-/// Passwords in it are overwritten: by this type when it moves to larger memory, and by `ConnectionHandler` when the
+/// Passwords and results of keys in it are overwritten: by this type when it moves to larger memory, and by `ConnectionHandler` when the
 /// channel has written the bytes. The kernel's socket buffer is out of reach, and so is a copy that NIO might make;
 /// NIO makes none today, it passes this memory to write(2).
 struct ReplyBuffer {
     /// The frames, in the order in which they are sent.
     private(set) var bytes = ByteBuffer()
-    /// Tells whether a password is among the bytes.
+    /// Tells whether a secret is among the bytes.
     private(set) var isSecret = false
 
     /// Appends the frame of `reply`.
     ///
     /// - Throws: `refused` where the reply does not fit a frame; nothing is appended then.
     mutating func append(_ reply: ProviderReply, requestID: UInt32) throws(ProviderFailure) {
-        if case .password(let password) = reply {
+        if let secret = reply.secret {
             // The room is made first: a buffer that grew while the secret is written would leave a copy behind.
-            makeRoom(for: Wire.headerSize + 2 + password.count)
+            makeRoom(for: Wire.headerSize + 2 + secret.count)
             try reply.encode(id: requestID, into: &bytes)
             isSecret = true
         } else if isSecret {

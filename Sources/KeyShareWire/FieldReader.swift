@@ -47,6 +47,15 @@ struct FieldReader {
         return text
     }
 
+    /// Reads a text of at most `Wire.identifierLimit` bytes.
+    mutating func identifier(_ field: StaticString) throws(ProviderFailure) -> String {
+        let text = try string(field)
+        guard text.utf8.count <= Wire.identifierLimit else {
+            throw ProviderFailure(.malformed, "\(field) has over \(Wire.identifierLimit) bytes")
+        }
+        return text
+    }
+
     /// Reads a list of texts.
     mutating func strings(_ field: StaticString) throws(ProviderFailure) -> [String] {
         try list(field, smallest: 2) { (reader) throws(ProviderFailure) in try reader.string(field) }
@@ -93,6 +102,11 @@ struct FieldReader {
     /// Reads an optional text that asks for the next page; nil for the first page or after the last one.
     mutating func cursor() throws(ProviderFailure) -> String? {
         try optional("the cursor") { (reader) throws(ProviderFailure) in try reader.string("the cursor") }
+    }
+
+    /// Reads so many bytes; nil where fewer are left.
+    mutating func octets(_ count: Int) -> [UInt8]? {
+        body.readBytes(length: count)
     }
 
     /// Reads all bytes that are left.

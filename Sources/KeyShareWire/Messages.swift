@@ -1,4 +1,5 @@
 package import KeySharing
+package import PersistentToken
 package import SecretMemory
 
 /// The service that hands out the password of the provider's files.
@@ -35,12 +36,22 @@ package struct Welcome: Sendable, Hashable {
     package var serverName: String
     /// The services of the hello that the provider has.
     package var services: [String]
+    /// Since version 2: the longest frame that this provider takes, in bytes, its length field included. It is
+    /// `Wire.requestLimit` in version 1.
+    package var requestLimit: Int
+    /// Since version 2: the names of what this provider can do beyond its version (`Wire.Feature`); none in version 1.
+    package var features: [String]
 
     /// Makes a welcome from its fields.
-    package init(version: UInt16, serverName: String, services: [String]) {
+    package init(
+        version: UInt16, serverName: String, services: [String], requestLimit: Int = Wire.requestLimit,
+        features: [String] = []
+    ) {
         self.version = version
         self.serverName = serverName
         self.services = services
+        self.requestLimit = requestLimit
+        self.features = features
     }
 }
 
@@ -70,10 +81,33 @@ package enum ProviderRequest: Sendable, Hashable {
     case choose(row: String, types: [String])
     /// Asks for the facts that decide where identities are listed.
     case describe(cursor: String?, limit: UInt16)
+    /// Asks whose the files of a container are. A provider may not know this request.
+    case identities(container: String, cursor: String?, limit: UInt16)
+    /// Since version 2: asks for figures about the running provider.
+    case statistics
+    /// Since version 2: waits for events behind the one numbered `after`, for at most `wait` milliseconds; without
+    /// `after`, asks where the events stand now.
+    case events(after: UInt64?, wait: UInt16)
+    /// Feature `token`: asks for the tokens.
+    case tokens(cursor: String?, limit: UInt16)
+    /// Feature `token`: has a key used.
+    case use(TokenUse)
+    /// Feature `token`: begins a signature over a message that follows in parts; the use has no data.
+    case useBegin(TokenUse)
+    /// Feature `token`: sends the next part of a message.
+    case useUpdate(handle: UInt32, data: [UInt8])
+    /// Feature `token`: has the message signed.
+    case useEnd(handle: UInt32)
+    /// Feature `token`: gives a message up.
+    case useCancel(handle: UInt32)
+    /// Feature `token`: asks for what changes about the token.
+    case tokenStatus
+    /// Feature `token-objects`: asks for the tokens with all that PKCS #11 shows of them.
+    case tokenObjects(cursor: String?, limit: UInt16)
 }
 
 /// A reply of the provider. Each case answers the case of `ProviderRequest` in the same position; `failure` answers
-/// any.
+/// any, and `tokenFailure` any about uses.
 package enum ProviderReply: Sendable, Equatable {
     case welcome(Welcome)
     case page(ItemPage)
@@ -88,7 +122,41 @@ package enum ProviderReply: Sendable, Equatable {
     /// The item is the export, a file that is granted already.
     case chosen(Item)
     case facts(IdentityFactsPage)
+    /// The facts with their details.
+    case identities(IdentityFactsPage)
+    /// Since version 2.
+    case statistics([ProviderFigure])
+    /// Since version 2.
+    case events(ProviderEventPage)
+    case tokens(TokenPage)
+    /// The signature, the plaintext or the shared secret.
+    case used(SecretBytes)
+    /// The message has this handle on this connection.
+    case useBegun(handle: UInt32)
+    /// So many bytes of the message have come.
+    case useUpdated(total: UInt64)
+    /// The signature.
+    case useEnded(SecretBytes)
+    case useCanceled
+    case tokenStatus(TokenStatus)
+    case tokenObjects(TokenObjectPage)
     case failure(ProviderFailure)
+    /// The token did not do it.
+    case tokenFailure(TokenError)
+}
+
+/// A figure about a running provider, such as the number of its connections.
+package struct ProviderFigure: Sendable, Hashable {
+    /// What the figure counts, in words joined by hyphens; its unit comes last where it is not a count.
+    package var name: String
+    /// The value.
+    package var value: UInt64
+
+    /// Makes a figure.
+    package init(_ name: String, _ value: UInt64) {
+        self.name = name
+        self.value = value
+    }
 }
 
 /// A part of an item's content.
@@ -107,7 +175,7 @@ package struct ContentChunk: Sendable, Hashable {
 
 /// A page of the facts that explain where identities are listed. It holds no keys.
 package struct IdentityFactsPage: Sendable, Hashable {
-    /// The facts about each identity of the page.
+    /// The facts about each identity of the page; with details in the answer to `identities` alone.
     package var facts: [IdentitySummary]
     /// The cursor that asks for the next page; nil at the end.
     package var nextCursor: String?

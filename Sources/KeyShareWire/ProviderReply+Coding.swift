@@ -1,12 +1,12 @@
-internal import SecretMemory
 internal import Foundation
 internal import KeySharing
+package import SecretMemory
 package import NIOCore
 
 extension ProviderReply {
     /// Decodes the reply in `frame`.
     ///
-    /// The body of a password's frame still holds the password afterwards; the caller must overwrite it.
+    /// The body of a frame whose reply has a `secret` still holds it afterwards; the caller must overwrite it.
     ///
     /// - Throws: `malformed` for a type that is no reply, and for fields that end early, hold a forbidden value, or
     ///   are followed by more bytes.
@@ -14,11 +14,15 @@ extension ProviderReply {
         var reader = FieldReader(frame.body)
         switch Wire.MessageType(rawValue: frame.type) {
         case .welcome:
-            self = .welcome(
-                Welcome(
-                    version: try reader.integer("the version"),
-                    serverName: try reader.string("the server's name"),
-                    services: try reader.strings("the services")))
+            var welcome = Welcome(
+                version: try reader.integer("the version"),
+                serverName: try reader.string("the server's name"),
+                services: try reader.strings("the services"))
+            if welcome.version >= 2 {
+                welcome.requestLimit = Int(try reader.integer("the longest request", as: UInt32.self))
+                welcome.features = try reader.strings("the features")
+            }
+            self = .welcome(welcome)
             // A later version may add fields here; they are skipped.
             return
         case .page: self = .page(try reader.page())
@@ -41,10 +45,30 @@ extension ProviderReply {
         case .stopped: self = .stopped
         case .rows: self = .rows(try reader.page())
         case .chosen: self = .chosen(try reader.item())
-        case .facts: self = .facts(try reader.factsPage())
+        case .facts: self = .facts(try reader.factsPage(areDetailed: false))
+        case .identitiesReply: self = .identities(try reader.factsPage(areDetailed: true))
+        case .statisticsReply:
+            self = .statistics(
+                try reader.list("the figures", smallest: 10) { (reader) throws(ProviderFailure) in
+                    ProviderFigure(
+                        try reader.string("the figure's name"), try reader.integer("the figure"))
+                })
+        case .eventsReply: self = .events(try reader.eventPage())
+        case .tokensReply: self = .tokens(try reader.tokenPage())
+        case .used: self = .used(SecretBytes(reader.rest().readableBytesView))
+        case .useBegun: self = .useBegun(handle: try reader.integer("the handle"))
+        case .useUpdated: self = .useUpdated(total: try reader.integer("the number of bytes"))
+        case .useEnded: self = .useEnded(SecretBytes(reader.rest().readableBytesView))
+        case .useCanceled: self = .useCanceled
+        case .tokenStatusReply: self = .tokenStatus(try reader.tokenStatus())
+        case .tokenObjectsReply: self = .tokenObjects(try reader.tokenObjectPage())
         case .failure:
             let number = try reader.integer("the code", as: UInt16.self)
             let message = try reader.string("the message")
+            if number == Wire.tokenFailureCode {
+                self = .tokenFailure(try reader.tokenError(message))
+                break
+            }
             // A code that a later version added still means that the request failed.
             self = .failure(ProviderFailure(.init(rawValue: number) ?? .internalError, message))
         default:
@@ -67,6 +91,10 @@ extension ProviderReply {
                 bytes.writeInteger(welcome.version)
                 try bytes.writeField(welcome.serverName)
                 try bytes.writeField(welcome.services)
+                if welcome.version >= 2 {
+                    bytes.writeInteger(UInt32(clamping: welcome.requestLimit))
+                    try bytes.writeField(welcome.features)
+                }
             case .page(let page), .rows(let page): try bytes.write(page)
             case .item(let item), .chosen(let item): try bytes.write(item)
             case .services(let names): try bytes.writeField(names)
@@ -86,7 +114,22 @@ extension ProviderReply {
                     _ = unsafe bytes.writeBytes(secret)
                 }
             case .stopped: break
-            case .facts(let page): try bytes.write(page)
+            case .facts(let page): try bytes.write(page, isDetailed: false)
+            case .identities(let page): try bytes.write(page, isDetailed: true)
+            case .statistics(let figures):
+                try bytes.writeList(figures) { (bytes, figure) throws(ProviderFailure) in
+                    try bytes.writeField(figure.name)
+                    bytes.writeInteger(figure.value)
+                }
+            case .events(let page): try bytes.write(page)
+            case .tokens(let page): try bytes.write(page)
+            case .used(let result), .useEnded(let result): bytes.write(result)
+            case .useBegun(let handle): bytes.writeInteger(handle)
+            case .useUpdated(let total): bytes.writeInteger(total)
+            case .useCanceled: break
+            case .tokenStatus(let status): try bytes.write(status)
+            case .tokenObjects(let page): try bytes.write(page)
+            case .tokenFailure(let error): try bytes.write(error)
             case .failure(let failure):
                 bytes.writeInteger(failure.code.rawValue)
                 try bytes.writeField(String(failure.reason.prefix(512)))
@@ -108,7 +151,27 @@ extension ProviderReply {
         case .rows: .rows
         case .chosen: .chosen
         case .facts: .facts
-        case .failure: .failure
+        case .identities: .identitiesReply
+        case .statistics: .statisticsReply
+        case .events: .eventsReply
+        case .tokens: .tokensReply
+        case .used: .used
+        case .useBegun: .useBegun
+        case .useUpdated: .useUpdated
+        case .useEnded: .useEnded
+        case .useCanceled: .useCanceled
+        case .tokenStatus: .tokenStatusReply
+        case .tokenObjects: .tokenObjectsReply
+        case .failure, .tokenFailure: .failure
+        }
+    }
+
+    /// The bytes of the secret in this reply, which must be overwritten wherever they were copied; nil for a reply
+    /// without one.
+    package var secret: SecretBytes? {
+        switch self {
+        case .password(let secret), .used(let secret), .useEnded(let secret): secret
+        default: nil
         }
     }
 }
@@ -123,8 +186,9 @@ extension FieldReader {
 
     mutating func item() throws(ProviderFailure) -> Item {
         Item(
-            identifier: try string("the identifier"), filename: try string("the file name"),
-            kind: try kind(), contentType: try string("the content type"), parent: try string("the parent"),
+            identifier: try identifier("the identifier"), filename: try string("the file name"),
+            kind: try kind(), contentType: try string("the content type"),
+            parent: try identifier("the parent"),
             size: try optional("the size") { (reader) throws(ProviderFailure) in try reader.size("the size")
             },
             created: try date("the date"))
@@ -139,14 +203,16 @@ extension FieldReader {
         }
     }
 
-    mutating func factsPage() throws(ProviderFailure) -> IdentityFactsPage {
-        let facts = try list("the identities", smallest: 14) { (reader) throws(ProviderFailure) in
-            try reader.facts()
+    /// Reads identity facts, each with details behind it where they are detailed.
+    mutating func factsPage(areDetailed: Bool) throws(ProviderFailure) -> IdentityFactsPage {
+        let facts = try list("the identities", smallest: areDetailed ? 15 : 14) {
+            (reader) throws(ProviderFailure) in
+            try reader.facts(areDetailed: areDetailed)
         }
         return IdentityFactsPage(facts: facts, nextCursor: try cursor())
     }
 
-    private mutating func facts() throws(ProviderFailure) -> IdentitySummary {
+    private mutating func facts(areDetailed: Bool) throws(ProviderFailure) -> IdentitySummary {
         let label = try string("the label")
         let serialNumber = try string("the serial number")
         let notBefore = try date("the date")
@@ -163,7 +229,21 @@ extension FieldReader {
                 keyUsage: keyUsage.map(KeyUsage.init(rawValue:)),
                 isEllipticCurve: traits.contains(.ellipticCurve), hasRFC822Name: traits.contains(.rfc822Name),
                 hasUTF8OtherName: traits.contains(.utf8OtherName),
-                hasOtherOtherName: traits.contains(.otherOtherName)))
+                hasOtherOtherName: traits.contains(.otherOtherName)),
+            details: areDetailed
+                ? try optional("the details") { (reader) throws(ProviderFailure) in try reader.details() }
+                : nil)
+    }
+
+    private mutating func details() throws(ProviderFailure) -> IdentityDetails {
+        let notAfter = try date("the end of the validity")
+        let subject = try string("the subject")
+        func name(_ field: StaticString) throws(ProviderFailure) -> String? {
+            try optional(field) { (reader) throws(ProviderFailure) in try reader.string(field) }
+        }
+        return IdentityDetails(
+            subject: subject, commonName: try name("the common name"), email: try name("the e-mail address"),
+            edipi: try name("the EDIPI"), notAfter: notAfter)
     }
 }
 
@@ -191,7 +271,7 @@ extension ByteBuffer {
         writeField(item.created)
     }
 
-    fileprivate mutating func write(_ page: IdentityFactsPage) throws(ProviderFailure) {
+    fileprivate mutating func write(_ page: IdentityFactsPage, isDetailed: Bool) throws(ProviderFailure) {
         try writeList(page.facts) { (bytes, identity) throws(ProviderFailure) in
             let facts = identity.facts
             try bytes.writeField(identity.label)
@@ -206,6 +286,16 @@ extension ByteBuffer {
             if facts.hasUTF8OtherName { traits.insert(.utf8OtherName) }
             if facts.hasOtherOtherName { traits.insert(.otherOtherName) }
             bytes.writeInteger(traits.rawValue)
+            guard isDetailed else { return }
+            try bytes.writeOptional(identity.details) { (bytes, details) throws(ProviderFailure) in
+                bytes.writeField(details.notAfter)
+                try bytes.writeField(details.subject)
+                for name in [details.commonName, details.email, details.edipi] {
+                    try bytes.writeOptional(name) { (bytes, name) throws(ProviderFailure) in
+                        try bytes.writeField(name)
+                    }
+                }
+            }
         }
         try writeCursor(page.nextCursor)
     }

@@ -1,14 +1,21 @@
 internal import KeySharing
+internal import PersistentToken
 package import NIOCore
 
 extension ProviderRequest {
     /// Decodes the request in `frame`.
     ///
-    /// - Throws: `unknownRequest` for a type that is no request; `malformed` for fields that end early, hold a
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - version: The version of the protocol that is spoken.
+    /// - Throws: `unknownRequest` for a type that is no request of the version; `malformed` for fields that end early, hold a
     ///   forbidden value, or are followed by more bytes.
-    package init(_ frame: Frame) throws(ProviderFailure) {
+    package init(
+        _ frame: Frame, version: UInt16 = Wire.versions.upperBound
+    ) throws(ProviderFailure) {
+        let type = Wire.MessageType(rawValue: frame.type).flatMap { $0.firstVersion <= version ? $0 : nil }
         var reader = FieldReader(frame.body)
-        switch Wire.MessageType(rawValue: frame.type) {
+        switch type {
         case .hello:
             self = .hello(
                 Hello(
@@ -45,6 +52,29 @@ extension ProviderRequest {
             self = .choose(row: try reader.string("the row"), types: try reader.strings("the types"))
         case .describe:
             self = .describe(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
+        case .identities:
+            self = .identities(
+                container: try reader.string("the container"), cursor: try reader.cursor(),
+                limit: try reader.integer("the limit"))
+        case .statistics:
+            self = .statistics
+        case .events:
+            let after = try reader.optional("the event") { (reader) throws(ProviderFailure) in
+                try reader.integer("the event", as: UInt64.self)
+            }
+            self = .events(after: after, wait: try reader.integer("the wait"))
+        case .tokens:
+            self = .tokens(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
+        case .use: self = .use(try reader.use(hasData: true))
+        case .useBegin: self = .useBegin(try reader.use(hasData: false))
+        case .useUpdate:
+            let handle: UInt32 = try reader.integer("the handle")
+            self = .useUpdate(handle: handle, data: Array(reader.rest().readableBytesView))
+        case .useEnd: self = .useEnd(handle: try reader.integer("the handle"))
+        case .useCancel: self = .useCancel(handle: try reader.integer("the handle"))
+        case .tokenStatus: self = .tokenStatus
+        case .tokenObjects:
+            self = .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
         default:
             throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.type)")
         }
@@ -56,9 +86,12 @@ extension ProviderRequest {
     /// - Parameters:
     ///   - id: The id of the request, which its reply repeats.
     ///   - bytes: The buffer that gets the frame.
+    ///   - limit: The longest frame that the provider takes, in bytes, its length field included.
     /// - Throws: `refused` where the request does not fit a frame; nothing is appended then.
-    package func encode(id: UInt32, into bytes: inout ByteBuffer) throws(ProviderFailure) {
-        try Frame.append(messageType, requestID: id, to: &bytes, limit: Wire.requestLimit) {
+    package func encode(
+        id: UInt32, into bytes: inout ByteBuffer, limit: Int = Wire.requestLimit
+    ) throws(ProviderFailure) {
+        try Frame.append(messageType, requestID: id, to: &bytes, limit: limit) {
             (bytes) throws(ProviderFailure) in
             switch self {
             case .hello(let hello):
@@ -66,7 +99,8 @@ extension ProviderRequest {
                 bytes.writeInteger(hello.maximumVersion)
                 try bytes.writeField(hello.clientName)
                 try bytes.writeField(hello.services)
-            case .enumerate(let container, let cursor, let limit):
+            case .enumerate(let container, let cursor, let limit),
+                .identities(let container, let cursor, let limit):
                 try bytes.writeField(container)
                 try bytes.writeCursor(cursor)
                 bytes.writeInteger(limit)
@@ -87,10 +121,42 @@ extension ProviderRequest {
             case .choose(let row, let types):
                 try bytes.writeField(row)
                 try bytes.writeField(types)
-            case .describe(let cursor, let limit):
+            case .describe(let cursor, let limit), .tokens(let cursor, let limit),
+                .tokenObjects(let cursor, let limit):
                 try bytes.writeCursor(cursor)
                 bytes.writeInteger(limit)
+            case .events(let after, let wait):
+                try bytes.writeOptional(after) { (bytes, after) throws(ProviderFailure) in
+                    bytes.writeInteger(after)
+                }
+                bytes.writeInteger(wait)
+            case .use(let use):
+                try bytes.write(use)
+                bytes.writeBytes(use.data)
+            case .useBegin(let use): try bytes.write(use)
+            case .useUpdate(let handle, let data):
+                bytes.writeInteger(handle)
+                bytes.writeBytes(data)
+            case .useEnd(let handle), .useCancel(let handle): bytes.writeInteger(handle)
+            case .statistics, .tokenStatus: break
             }
+        }
+    }
+
+    /// The length in bytes of the longest identifier in this request; 0 for a request without one.
+    package var longestIdentifier: Int {
+        switch self {
+        case .hello, .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,
+            .tokenObjects:
+            0
+        case .use(let use), .useBegin(let use): max(use.objectID.utf8.count, use.algorithm.utf8.count)
+        case .enumerate(let identifier, _, _), .item(let identifier), .services(let identifier),
+            .startAccessing(let identifier), .read(let identifier, _, _), .stopAccessing(let identifier),
+            .identities(let identifier, _, _):
+            identifier.utf8.count
+        case .fetchPassword(let service, let identifier): max(service.utf8.count, identifier.utf8.count)
+        case .present(let types, _, _): types.map(\.utf8.count).max() ?? 0
+        case .choose(let row, let types): max(row.utf8.count, types.map(\.utf8.count).max() ?? 0)
         }
     }
 
@@ -108,6 +174,17 @@ extension ProviderRequest {
         case .present: .present
         case .choose: .choose
         case .describe: .describe
+        case .identities: .identities
+        case .statistics: .statistics
+        case .events: .events
+        case .tokens: .tokens
+        case .use: .use
+        case .useBegin: .useBegin
+        case .useUpdate: .useUpdate
+        case .useEnd: .useEnd
+        case .useCancel: .useCancel
+        case .tokenStatus: .tokenStatus
+        case .tokenObjects: .tokenObjects
         }
     }
 }

@@ -1,13 +1,22 @@
-/// The fixed numbers of the protocol's version 1, described in <doc:Protocol>. None of them may change.
+/// The fixed numbers of the protocol's versions, described in <doc:Protocol>. None of them may change.
 package enum Wire {
     /// The versions of the protocol that this code speaks.
-    package static let versions: ClosedRange<UInt16> = 1...1
+    package static let versions: ClosedRange<UInt16> = 1...2
     /// The longest frame that a consumer may send, in bytes, its length field included.
     package static let requestLimit = 4_096
+    /// The longest frame that a consumer may send to a provider with the feature `token`, in bytes, its length field
+    /// included. The welcome says so.
+    package static let longRequestLimit = 65_536
+    /// The longest data of one `use` or `useUpdate`, in bytes.
+    package static let useDataLimit = 61_440
+    /// The code of a failure of the token. Behind its message stand the token's code and what is behind it.
+    package static let tokenFailureCode: UInt16 = 11
     /// The longest frame that a provider may send, in bytes, its length field included.
     package static let replyLimit = 65_536
     /// The longest part of content that one `read` may ask for, in bytes.
     package static let chunkLimit = 61_440
+    /// The longest identifier of an item, a container or a service, and the longest uniform type, in bytes of UTF-8.
+    package static let identifierLimit = 256
     /// The request id of a failure that answers no request, such as a failure about framing.
     package static let noRequest: UInt32 = 0
     /// The number of bytes of a frame before its body: length, type, request id.
@@ -27,6 +36,19 @@ package enum Wire {
         case present = 0x09
         case choose = 0x0A
         case describe = 0x0B
+        case identities = 0x0C
+        /// Since version 2.
+        case statistics = 0x0D
+        case tokens = 0x0E
+        case use = 0x0F
+        case useBegin = 0x10
+        case useUpdate = 0x11
+        case useEnd = 0x12
+        case useCancel = 0x13
+        case tokenStatus = 0x14
+        case tokenObjects = 0x15
+        /// Since version 2.
+        case events = 0x1A
 
         case welcome = 0x81
         case page = 0x82
@@ -39,6 +61,50 @@ package enum Wire {
         case rows = 0x89
         case chosen = 0x8A
         case facts = 0x8B
+        case identitiesReply = 0x8C
+        /// Since version 2.
+        case statisticsReply = 0x8D
+        case tokensReply = 0x8E
+        case used = 0x8F
+        case useBegun = 0x90
+        case useUpdated = 0x91
+        case useEnded = 0x92
+        case useCanceled = 0x93
+        case tokenStatusReply = 0x94
+        case tokenObjectsReply = 0x95
+        /// Since version 2.
+        case eventsReply = 0x9A
         case failure = 0xFF
+
+        /// The first version of the protocol that has this type.
+        package var firstVersion: UInt16 {
+            switch self {
+            case .statistics, .statisticsReply, .events, .eventsReply, .tokens, .tokensReply, .use, .used,
+                .useBegin, .useBegun,
+                .useUpdate, .useUpdated, .useEnd, .useEnded, .useCancel, .useCanceled, .tokenStatus,
+                .tokenStatusReply, .tokenObjects, .tokenObjectsReply:
+                2
+            default: 1
+            }
+        }
+    }
+
+    /// What a provider may be able to do beyond what every provider of its version can. The welcome of version 2 lists
+    /// the names, so that something new needs no new version.
+    package enum Feature {
+        /// The request `statistics`.
+        package static let statistics = "statistics"
+        /// The request `events`.
+        package static let events = "events"
+        /// The persistent token: requests from `tokens` to `tokenStatus`, and requests of up to `longRequestLimit`
+        /// bytes.
+        package static let token = "token"
+        /// The token's objects as PKCS #11 has them: the request `tokenObjects`, and the form of a signature as a
+        /// parameter of a use. A provider with this feature has `token`, too.
+        package static let tokenObjects = "token-objects"
+        /// The features that this code knows.
+        package static let all = [statistics, events, token, tokenObjects]
+        /// Those of them that a provider without a persistent token does not have.
+        package static let ofToken = [token, tokenObjects]
     }
 }

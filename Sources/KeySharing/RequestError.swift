@@ -26,15 +26,15 @@ public struct RequestError: Error, Equatable, Sendable {
         case otherMechanism(Mechanism)
         /// No item has the name or identifier.
         case noSuchItem
-        /// Several items have the file name.
+        /// Several items have the file name, or a label or serial number that starts with the text given.
         case ambiguousName
         /// The type of the item was not asked for (docs/rules.md R7.19).
         case itemDisabled
         /// The item is a folder, which has no bytes (docs/rules.md R2.10).
         case isFolder
-        /// The keychain holds no identity with the label.
+        /// The keychain holds no identity of that name.
         case noSuchIdentity
-        /// Several identities have a label that starts with the text given.
+        /// Several identities have a label or serial number that starts with the text given.
         case ambiguousLabel
     }
 
@@ -53,7 +53,7 @@ public struct RequestError: Error, Equatable, Sendable {
     ///   - code: what is wrong.
     ///   - name: the type, item or name that the error is about.
     ///   - detail: a phrase for codes that need one: why an item is disabled, what is wrong with
-    ///     declarations.
+    ///     declarations, how a name is ambiguous.
     ///   - candidates: the value of ``candidates``.
     public init(_ code: Code, _ name: String, detail: String? = nil, candidates: [String] = []) {
         self.code = code
@@ -77,11 +77,12 @@ extension RequestError {
         case .mixedMechanisms: "\(name) stands beside types of the other mechanism; the two never mix"
         case .otherMechanism(let owner): "\(name) belongs to the \(owner) mechanism"
         case .noSuchItem: "there is no item \(quoted)"
-        case .ambiguousName: "\(candidates.count) items are named \(quoted)"
+        case .ambiguousName: detail ?? "\(candidates.count) items are named \(quoted)"
         case .itemDisabled: "\(quoted) is disabled" + (detail.map { ": \($0)" } ?? "")
         case .isFolder: "\(quoted) is a folder"
         case .noSuchIdentity: "the keychain holds no identity \(quoted)"
-        case .ambiguousLabel: "\(candidates.count) identities have a label that starts with \(quoted)"
+        case .ambiguousLabel:
+            "\(candidates.count) identities have a label or serial number that starts with \(quoted)"
         }
     }
 

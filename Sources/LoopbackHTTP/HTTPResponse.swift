@@ -8,13 +8,19 @@ package struct HTTPResponse: Sendable, Hashable {
     package let body: [UInt8]
     /// Whether caches may keep the response. If not, it is sent with `no-store` (RFC 9111, 5.2.2.5).
     package let mayBeStored: Bool
+    /// Further header fields of a response that is sent, by their names.
+    package let fields: [String: String]
 
     /// Makes a response from its parts.
-    package init(status: Int = 200, contentType: String, body: [UInt8], mayBeStored: Bool = true) {
+    package init(
+        status: Int = 200, contentType: String, body: [UInt8], mayBeStored: Bool = true,
+        fields: [String: String] = [:]
+    ) {
         self.status = status
         self.contentType = contentType
         self.body = body
         self.mayBeStored = mayBeStored
+        self.fields = fields
     }
 
     /// Makes a response whose content is a sentence for people.
@@ -23,4 +29,13 @@ package struct HTTPResponse: Sendable, Hashable {
             status: status, contentType: "text/plain; charset=utf-8", body: Array((sentence + "\n").utf8),
             mayBeStored: mayBeStored)
     }
+}
+
+/// The answer to a request.
+package enum HTTPAnswer: Sendable {
+    /// A response that is there.
+    case response(HTTPResponse)
+    /// A response whose content goes on behind its body for as long as the stream has parts and the peer stays. A peer
+    /// that reads slowly holds up the stream alone, whose maker bounds what it buffers.
+    case stream(HTTPResponse, AsyncStream<[UInt8]>)
 }

@@ -1,7 +1,6 @@
 package import LocalSockets
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import SecretMemory
 
 /// A client of HTTP servers on this machine.
@@ -29,68 +28,16 @@ package enum LoopbackClient {
     package static func send(
         _ request: HTTPRequest, to address: LoopbackAddress, limits: Limits = Limits()
     ) async throws(SocketError) -> HTTPResponse {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let response = loop.makePromise(of: NIOHTTPClientResponseFull.self)
+        let target: SocketAddress
         do {
-            let channel = try await connect(to: address, limits, response)
-            let deadline = loop.scheduleTask(in: TimeAmount(limits.time)) {
-                response.fail(SocketError(.timedOut, "\(address) did not answer in time"))
-                channel.close(promise: nil)
-            }
-            defer {
-                deadline.cancel()
-                channel.close(promise: nil)
-            }
-            channel.write(HTTPClientRequestPart.head(head(of: request, for: address)), promise: nil)
-            if !request.body.isEmpty {
-                channel.write(
-                    HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: request.body))), promise: nil)
-            }
-            channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-            return HTTPResponse(try await response.futureResult.get())
-        } catch let error as SocketError {
-            throw error
-        } catch is HTTPParserError {
-            throw SocketError(.malformedReply, "\(address) does not answer in HTTP")
-        } catch let error as NIOHTTPObjectAggregatorError where error == .frameTooLong {
-            throw SocketError(
-                .contentTooLarge, "the answer of \(address) has more than \(limits.responseBytes) bytes")
+            target = try SocketAddress(ipAddress: address.host, port: address.port)
         } catch {
-            throw SocketError(.closed, "\(address) does not answer: \(error)")
+            throw SocketError(.cannotConnect, "\(address) is no address: \(error)")
         }
-    }
-
-    private static func connect(
-        to address: LoopbackAddress, _ limits: Limits,
-        _ response: EventLoopPromise<NIOHTTPClientResponseFull>
-    ) async throws(SocketError) -> any Channel {
-        do {
-            return try await ClientBootstrap(group: response.futureResult.eventLoop)
-                .connectTimeout(TimeAmount(limits.time))
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHTTPClientHandlers()
-                        try pipeline.addHandler(
-                            NIOHTTPClientResponseAggregator(maxContentLength: limits.responseBytes))
-                        try pipeline.addHandler(ResponseHandler(response))
-                    }
-                }
-                .connect(to: SocketAddress(ipAddress: address.host, port: address.port)).get()
-        } catch {
-            // A handler that was added has failed the promise by now; a second failure has no effect.
-            response.fail(error)
-            switch error {
-            case let error as IOError where error.errnoCode == ECONNREFUSED:
-                throw SocketError(.notRunning, "nobody listens at \(address)", errno: error.errnoCode)
-            case ChannelError.connectTimeout:
-                throw SocketError(.timedOut, "\(address) does not accept the connection")
-            default:
-                throw SocketError(
-                    .cannotConnect, "\(address) cannot be connected to: \(error)",
-                    errno: (error as? IOError)?.errnoCode)
-            }
-        }
+        return HTTPResponse(
+            try await HTTPExchange.send(
+                head(of: request, for: address), body: request.body, to: target, named: "\(address)",
+                .init(responseBytes: limits.responseBytes, time: limits.time)))
     }
 
     private static func head(of request: HTTPRequest, for address: LoopbackAddress) -> HTTPRequestHead {
@@ -113,30 +60,5 @@ extension HTTPResponse {
             status: Int(response.head.status.code), contentType: headers.first(name: "Content-Type") ?? "",
             body: response.body.map { Array($0.readableBytesView) } ?? [],
             mayBeStored: !headers["Cache-Control"].contains { $0.lowercased() == "no-store" })
-    }
-}
-
-/// The channel handler that completes a promise with the response, or with why there is none.
-private final class ResponseHandler: ChannelInboundHandler {
-    typealias InboundIn = NIOHTTPClientResponseFull
-
-    private let response: EventLoopPromise<NIOHTTPClientResponseFull>
-
-    init(_ response: EventLoopPromise<NIOHTTPClientResponseFull>) {
-        self.response = response
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        response.succeed(unwrapInboundIn(data))
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        response.fail(error)
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        response.fail(ChannelError.eof)
-        context.fireChannelInactive()
     }
 }

@@ -24,8 +24,14 @@ package final class LoopbackServer: Service {
         package var connections = 64
         /// The number of bytes of a whole request: its line, its headers and its body.
         package var requestBytes = 16_384
-        /// The time from the accept to the last byte of the response.
+        /// The number of answers that are made at a time; the others wait, one for each connection at most.
+        package var answersAtOnce = 2
+        /// The time from the accept to the last byte of the response, or to the beginning of a stream.
         package var time: Duration = .seconds(10)
+        /// The time that a part of a stream may wait for a peer that does not read.
+        package var stalled: Duration = .seconds(30)
+        /// Whether requests of other users of this machine get 403. The kernel names the user.
+        package var isForOwnUserOnly = false
 
         /// Makes the limits for everyday use.
         package init() {}
@@ -34,7 +40,7 @@ package final class LoopbackServer: Service {
     /// The function that answers requests, and where it runs.
     enum Responder: Sendable {
         case onEventLoop(@Sendable (HTTPRequest) -> HTTPResponse)
-        case task(@Sendable (HTTPRequest) async -> HTTPResponse)
+        case task(@Sendable (HTTPRequest) async -> HTTPAnswer)
     }
 
     /// The address that the server listens on, with the port that the system chose.
@@ -48,6 +54,18 @@ package final class LoopbackServer: Service {
     package convenience init(
         _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
         answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
+    ) async throws(SocketError) {
+        try await self.init(
+            address, limits: limits, logger: logger, responder: .task { .response(await answer($0)) })
+    }
+
+    /// Makes a server whose `answer` runs as a task, several at once, and may give a stream. It listens and answers once
+    /// this returns.
+    ///
+    /// - Throws: `SocketError`: `addressInUse`, `system`.
+    package convenience init(
+        _ address: LoopbackAddress, limits: Limits = Limits(), logger: Logger,
+        streaming answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
     ) async throws(SocketError) {
         try await self.init(address, limits: limits, logger: logger, responder: .task(answer))
     }
@@ -71,6 +89,9 @@ package final class LoopbackServer: Service {
             let limiter = try await loop.submit {
                 NIOLoopBound(ConnectionLimiter(limit: limits.connections), eventLoop: loop)
             }.get()
+            let answers = try await loop.submit {
+                NIOLoopBound(AnswerQueue(limit: limits.answersAtOnce, on: loop), eventLoop: loop)
+            }.get()
             channel = try await ServerBootstrap(group: loop)
                 .serverChannelOption(.backlog, value: 256)
                 // Without it, a port cannot be used for a minute after its last connection (socket(7)).
@@ -82,7 +103,8 @@ package final class LoopbackServer: Service {
                         try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
                         try pipeline.configureHTTPServerPipeline(
                             withPipeliningAssistance: false, withErrorHandling: true)
-                        try pipeline.addHandler(RequestHandler(limits: limits, responder: responder))
+                        try pipeline.addHandler(
+                            RequestHandler(limits: limits, responder: responder, answers: answers.value))
                     }
                 }
                 .childChannelOption(.maxMessagesPerRead, value: 1)

@@ -9,15 +9,21 @@ final class RequestHandler: ChannelInboundHandler {
 
     private let limits: LoopbackServer.Limits
     private let responder: LoopbackServer.Responder
+    private let answers: AnswerQueue
+    /// The number of the answer that is being made; nil where none is.
+    private var answer: Int?
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     /// Whether the request is complete. What the peer sends behind it is ignored.
     private var isComplete = false
     private var isAnswered = false
     private var deadline: Scheduled<Void>?
+    /// Sends the parts of a stream; nil where there is none.
+    private var streaming: Task<Void, Never>?
 
-    init(limits: LoopbackServer.Limits, responder: LoopbackServer.Responder) {
+    init(limits: LoopbackServer.Limits, responder: LoopbackServer.Responder, answers: AnswerQueue) {
         self.limits = limits
+        self.answers = answers
         self.responder = responder
     }
 
@@ -30,6 +36,8 @@ final class RequestHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        if let answer { answers.cancel(answer) }
+        streaming?.cancel()
         context.fireChannelInactive()
     }
 
@@ -65,42 +73,88 @@ final class RequestHandler: ChannelInboundHandler {
             return
         }
         // The target is taken as a path. The absolute form with scheme and host (RFC 9112, 3.2.2) is for proxies.
-        let path = head.uri.prefix { $0 != "?" && $0 != "#" }
+        let target = head.uri.prefix { $0 != "#" }
+        let path = target.prefix { $0 != "?" }
+        var fields: [String: [String]] = [:]
+        for field in head.headers where field.name.lowercased() != "authorization" {
+            fields[field.name.lowercased(), default: []].append(field.value)
+        }
         let request = HTTPRequest(
-            method: method, path: String(path),
+            method: method, path: String(path), query: String(target.dropFirst(path.count + 1)),
+            fields: fields,
             authorization: head.headers.first(name: "Authorization").map { SecretBytes(utf8: $0) },
             body: body)
-        let respond: @Sendable (HTTPRequest) async -> HTTPResponse
+        let respond: @Sendable (HTTPRequest) async -> HTTPAnswer
         switch responder {
         case .onEventLoop(let respond):
             write(respond(request), context)
             return
         case .task(let function): respond = function
         }
-        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        context.eventLoop.makeFutureWithTask { await respond(request) }
-            .whenSuccess { response in
-                let (handler, context) = bound.value
-                handler.write(response, context)
+        let isForOwnUserOnly = limits.isForOwnUserOnly
+        let (peer, local) = (context.remoteAddress, context.localAddress)
+        answer = answers.submit {
+            if isForOwnUserOnly, !LoopbackPeer.isOwnUser(peer, connectedTo: local) {
+                return .response(.text(403, "this is another user's", mayBeStored: false))
             }
+            return await respond(request)
+        } done: { [self] answer in
+            self.answer = nil
+            switch answer {
+            case .response(let response): write(response, context)
+            case .stream(let head, let parts): write(head, parts, context)
+            }
+        }
     }
 
     private func write(_ response: HTTPResponse, _ context: ChannelHandlerContext) {
         guard !isAnswered, context.channel.isActive else { return }
-        var headers: HTTPHeaders = [
-            "Content-Type": response.contentType, "Content-Length": "\(response.body.count)",
-            "Connection": "close",
-        ]
-        if !response.mayBeStored { headers.add(name: "Cache-Control", value: "no-store") }
-        let status = HTTPResponseStatus(statusCode: response.status)
-        context.write(
-            wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        write(
+            headOf: response, [("Content-Length", "\(response.body.count)")], context)
         if head?.method != .HEAD {
             context.write(
                 wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         endResponse(context)
+    }
+
+    /// Sends a response whose content goes on with `parts`.
+    private func write(
+        _ response: HTTPResponse, _ parts: AsyncStream<[UInt8]>, _ context: ChannelHandlerContext
+    ) {
+        guard !isAnswered, context.channel.isActive else { return }
+        isAnswered = true
+        deadline?.cancel()
+        write(headOf: response, [], context)
+        let body = ByteBuffer(bytes: response.body)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+        let (channel, limit) = (context.channel, TimeAmount(limits.stalled))
+        streaming = Task {
+            for await part in parts {
+                let patience = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+                let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: part)))
+                // A peer that has gone ends this task, too, by `channelInactive`.
+                try? await channel.writeAndFlush(part).get()
+                patience.cancel()
+            }
+            try? await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+            channel.close(mode: .output, promise: nil)
+        }
+    }
+
+    private func write(
+        headOf response: HTTPResponse, _ framing: [(String, String)], _ context: ChannelHandlerContext
+    ) {
+        var headers = HTTPHeaders(
+            [("Content-Type", response.contentType), ("Connection", "close")] + framing)
+        if !response.mayBeStored { headers.add(name: "Cache-Control", value: "no-store") }
+        for (name, value) in response.fields.sorted(by: { $0.key < $1.key }) {
+            headers.add(name: name, value: value)
+        }
+        let status = HTTPResponseStatus(statusCode: response.status)
+        context.write(
+            wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
     }
 
     /// Closes the sending side. The peer closes the connection then: if this side closed it first, the kernel could

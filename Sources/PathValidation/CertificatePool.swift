@@ -18,10 +18,14 @@ package struct CertificatePool: Sendable {
     /// Whether a trusted certificate ends a path though its own key did not sign it.
     package let allowsPartialChain: Bool
 
-    private let members: [Member]
-    private let bySubject: [NameMatchingKey: [Int]]
+    private var members: [Member] = []
+    /// Whether each certificate was given as trusted.
+    private var trust: [Certificate: Bool] = [:]
+    /// The keys of the names of members, since computing one takes as long as many comparisons.
+    private var keys: [DistinguishedName: NameMatchingKey] = [:]
+    private var bySubject: [NameMatchingKey: [Int]] = [:]
     /// The least number of certificates from one with this subject up to a trusted one, both counted.
-    private let distances: [NameMatchingKey: Int]
+    private var distances: [NameMatchingKey: Int] = [:]
 
     /// A pool of certificates.
     ///
@@ -32,25 +36,48 @@ package struct CertificatePool: Sendable {
     ///   - allowsPartialChain: whether a trusted certificate ends a path though it is not self-signed.
     package init(trusted: [Certificate], untrusted: [Certificate], allowsPartialChain: Bool = false) {
         self.allowsPartialChain = allowsPartialChain
-        var seen: Set<Certificate> = []
-        var members: [Member] = []
-        var bySubject: [NameMatchingKey: [Int]] = [:]
-        func add(_ certificate: Certificate, isTrusted: Bool) {
-            guard seen.insert(certificate).inserted else { return }
-            let subject = certificate.subject.matchingKey
-            let issuer = certificate.isSelfIssued ? subject : certificate.issuer.matchingKey
-            bySubject[subject, default: []].append(members.count)
-            members.append(
-                Member(
-                    certificate: certificate, issuer: issuer, isTrusted: isTrusted,
-                    isSelfIssued: subject == issuer))
+        for (certificates, isTrusted) in [(trusted, true), (untrusted, false)] {
+            for certificate in certificates where !holds(certificate) {
+                add(certificate, isTrusted: isTrusted)
+            }
         }
-        for certificate in trusted { add(certificate, isTrusted: true) }
-        for certificate in untrusted { add(certificate, isTrusted: false) }
-        self.members = members
-        self.bySubject = bySubject
         distances = Self.distances(members, bySubject, allowsPartialChain)
     }
+
+    private mutating func add(_ certificate: Certificate, isTrusted: Bool) {
+        let subject = key(adding: certificate.subject)
+        let issuer = key(adding: certificate.issuer)
+        trust[certificate] = isTrusted
+        bySubject[subject, default: []].append(members.count)
+        members.append(
+            Member(
+                certificate: certificate, issuer: issuer, isTrusted: isTrusted,
+                isSelfIssued: subject == issuer))
+    }
+
+    private mutating func key(adding name: DistinguishedName) -> NameMatchingKey {
+        let key = key(of: name)
+        keys[name] = key
+        return key
+    }
+
+    /// The number to look a name up by, which is remembered for the names of members.
+    func key(of name: DistinguishedName) -> NameMatchingKey { keys[name] ?? name.matchingKey }
+
+    /// This pool and further certificates, which only help to build paths; those that are there already change
+    /// nothing.
+    package func adding(_ certificates: some Sequence<Certificate>) -> CertificatePool {
+        var pool = self
+        for certificate in certificates where !pool.holds(certificate) {
+            pool.add(certificate, isTrusted: false)
+        }
+        guard pool.count > count else { return self }
+        pool.distances = Self.distances(pool.members, pool.bySubject, allowsPartialChain)
+        return pool
+    }
+
+    /// Whether `certificate` is there, trusted or not.
+    package func holds(_ certificate: Certificate) -> Bool { trust[certificate] != nil }
 
     /// How many certificates there are.
     package var count: Int { members.count }
@@ -65,11 +92,7 @@ package struct CertificatePool: Sendable {
     func distance(from subject: NameMatchingKey) -> Int? { distances[subject] }
 
     /// Whether `certificate` was given as one that trust may start from.
-    func isTrusted(_ certificate: Certificate) -> Bool {
-        members(named: certificate.subject.matchingKey).contains {
-            $0.isTrusted && $0.certificate == certificate
-        }
-    }
+    func isTrusted(_ certificate: Certificate) -> Bool { trust[certificate] == true }
 
     /// Goes from the trusted names down to the names their certificates issue to, one link at a time.
     private static func distances(

@@ -36,7 +36,7 @@ final class PathFinder {
         self.request = request
         self.pool = pool
         self.objects = objects
-        let issuer = request.leaf.issuer.matchingKey
+        let issuer = pool.key(of: request.leaf.issuer)
         let start = PartialPath(
             certificate: request.leaf, issuer: issuer, isSelfIssued: request.leaf.isSelfIssued, below: nil,
             isComplete: pool.isTrusted(request.leaf) && isAnchor(request.leaf))
@@ -45,7 +45,7 @@ final class PathFinder {
 
     /// Whether the issuers of the leaf, as far as they are known, all have one key.
     var hasOneIssuerKey: Bool {
-        let keys = pool.members(named: request.leaf.issuer.matchingKey).map(\.certificate.publicKey.spki)
+        let keys = pool.members(named: pool.key(of: request.leaf.issuer)).map(\.certificate.publicKey.spki)
         return Set(keys).count <= 1
     }
 

@@ -13,9 +13,15 @@ package final class PathValidator {
     /// The time, for the limit alone.
     package var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
-    private let pool: CertificatePool
-    private let revocation: RevocationPool
+    /// The certificates that paths are built from.
+    package var pool: CertificatePool {
+        didSet { widened = nil }
+    }
+    /// What tells whether certificates are revoked.
+    package var revocation: RevocationPool
     private let objects = VerificationObjects()
+    /// The pool with the certificates that came with the last one in question: the next one often has the same.
+    private var widened: (others: [Certificate], pool: CertificatePool)?
 
     /// A validator over a pool of certificates and what tells their revocation.
     package init(_ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init())
@@ -27,7 +33,15 @@ package final class PathValidator {
     }
 
     /// Looks for a valid path for `leaf` as of `date`.
-    package func validate(_ leaf: Certificate, at date: Date) -> PathValidation {
+    ///
+    /// - Parameters:
+    ///   - leaf: the certificate in question.
+    ///   - others: certificates that came with it, from which paths may be built too, for this certificate alone.
+    ///   - date: the moment as of which everything is judged.
+    package func validate(
+        _ leaf: Certificate, beside others: [Certificate] = [], at date: Date
+    ) -> PathValidation {
+        let pool = pool(with: others)
         let finder = PathFinder(request(leaf, date), in: pool, objects)
         let deadline = now() + limits.time
         var trials = Trials()
@@ -42,7 +56,7 @@ package final class PathValidator {
                 if path.faults > 0 { faulty += 1 }
                 let candidate = CertificatePath(
                     leaf, issuers: path.certificates.dropFirst(), isAnchored: true)
-                let result = verify(candidate, date)
+                let result = verify(candidate, pool, date)
                 trials.add(candidate, result)
                 if result.isValid {
                     end = .found
@@ -64,9 +78,17 @@ package final class PathValidator {
             // Without a path to an anchor, what there is shows where it breaks off.
             let issuers = finder.deadEnd?.certificates.dropFirst() ?? []
             let candidate = CertificatePath(leaf, issuers: issuers, isAnchored: false)
-            trials.add(candidate, verify(candidate, date))
+            trials.add(candidate, verify(candidate, pool, date))
         }
         return trials.validation(end: end ?? .exhausted, objects)
+    }
+
+    private func pool(with others: [Certificate]) -> CertificatePool {
+        if others.isEmpty { return pool }
+        if let widened, widened.others == others { return widened.pool }
+        let wider = pool.adding(others)
+        widened = (others, wider)
+        return wider
     }
 
     private func request(_ leaf: Certificate, _ date: Date) -> PathFinder.Request {
@@ -87,13 +109,20 @@ package final class PathValidator {
         }
     }
 
-    private func verify(_ path: CertificatePath, _ date: Date) -> Verification {
+    private func verify(_ path: CertificatePath, _ pool: CertificatePool, _ date: Date) -> Verification {
         let material = revocation.material(for: path.certificates, pool, at: date, limits, objects)
         return verifier.verify(path, with: material, at: date, using: objects)
     }
 
     /// Whether every problem is the leaf's own, so that another path would have it too.
     private func isFinal(_ result: Verification, _ finder: PathFinder) -> Bool {
+        // An authority that is not for the purpose has a counterpart on another path, perhaps.
+        if let leaf = result.chain.first, result.check(.extendedKeyUsage).outcome == .failed,
+            result.chain.contains(where: { $0 != leaf && !verifier.allowsPurpose($0, of: leaf) })
+        {
+            return false
+        }
+        if result.check(.revocation).outcome == .unsettled, !finder.hasOneIssuerKey { return false }
         let counting = result.problems.filter { (!$0.isMissingList || $0.depth == 0) && !isAllowed($0) }
         return counting.allSatisfy { problem in
             guard problem.depth == 0 else { return false }

@@ -3,10 +3,10 @@ package import OpenSSL
 
 /// The revocation lists and OCSP responses that were given, found by who signed the list.
 package struct RevocationPool: Sendable {
-    private let lists: [NameMatchingKey: [EncodedRevocationList]]
-    private let responses: [StatusResponse]
-    /// Whether anything was given, so that revocation is to be settled.
-    private let isRequired: Bool
+    private var lists: [NameMatchingKey: [EncodedRevocationList]]
+    private var responses: [StatusResponse]
+    /// Whether revocation is to be settled: usually because something was given that should settle it.
+    package var isRequired: Bool
 
     /// The most certificates beside the path that may have to do with the signing of a list.
     private static let mostSigners = 64
@@ -26,6 +26,25 @@ package struct RevocationPool: Sendable {
         self.isRequired = isRequired || !lists.isEmpty || !responses.isEmpty
     }
 
+    /// This pool and further lists and responses; whether revocation is to be settled stays as it is.
+    package func adding(
+        lists more: [EncodedRevocationList] = [], responses: [StatusResponse] = []
+    ) -> RevocationPool {
+        var pool = self
+        pool.lists.merge(Dictionary(grouping: more, by: \.issuer.matchingKey)) { $0 + $1 }
+        pool.responses += responses
+        return pool
+    }
+
+    /// The URLs of deltas that the complete lists of an issuer name, each once.
+    func deltaURLs(of issuer: DistinguishedName) -> [String] {
+        var urls: [String] = []
+        for list in lists[issuer.matchingKey] ?? [] where !list.isDelta {
+            urls += list.deltaURLs.filter { !urls.contains($0) }
+        }
+        return urls
+    }
+
     /// What concerns the certificates of a path: lists by their issuers' names and by those that their
     /// distribution points name, and the certificates that may have signed these.
     func material(
@@ -41,7 +60,7 @@ package struct RevocationPool: Sendable {
         while let certificate = pending.popLast() {
             for name in [certificate.issuer] + objects.distributionPoints(of: certificate).flatMap(\.issuers)
             {
-                let key = name.matchingKey
+                let key = pool.key(of: name)
                 guard selection.names.insert(key).inserted, let found = lists[key] else { continue }
                 selection.lists += found
                 for signer in pool.members(named: key).map(\.certificate)
@@ -53,7 +72,7 @@ package struct RevocationPool: Sendable {
             }
             // The way from a signer up to the anchor.
             guard !path.contains(certificate) else { continue }
-            for issuer in pool.members(named: certificate.issuer.matchingKey).map(\.certificate)
+            for issuer in pool.members(named: pool.key(of: certificate.issuer)).map(\.certificate)
             where selection.certificates.count < path.count + Self.mostSigners {
                 guard selection.certificates.insert(issuer).inserted else { continue }
                 material.listSigners.append(issuer)

@@ -22,6 +22,8 @@ package struct FileError: Failure {
         case damagedFile
         /// The name is taken, and what has it was not to be replaced.
         case alreadyThere
+        /// A link, a pipe or a file that another user made has the name, in a folder that others may write to.
+        case strangersEntry
         /// A file must not be written to this path.
         case unsuitablePath
         /// A file or folder could not be made; `errno` as the system gave it.

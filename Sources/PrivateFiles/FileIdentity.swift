@@ -52,6 +52,9 @@ package struct FileIdentity: Sendable {
     /// Whether the permissions let anybody but the owner read, write, execute or enter.
     package var isExposed: Bool { mode & 0o077 != 0 }
 
+    /// Tells whether both are on one file system.
+    package func isOnFileSystem(of other: FileIdentity) -> Bool { device == other.device }
+
     /// Tells whether two looks saw one file. Mode, owner and size may have changed in between.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode

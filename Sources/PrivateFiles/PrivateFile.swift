@@ -107,6 +107,30 @@ package struct PrivateFile: ~Copyable {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
     }
 
+    /// Writes `bytes` in the place of those that the file holds, and brings them to disk (fsync(2)); needs no room on the
+    /// disk. Only for as many bytes as a sector has: a power cut in between leaves old and new ones side by side where
+    /// there are more.
+    ///
+    /// - Parameters:
+    ///   - bytes: as many as the file holds.
+    ///   - synchronizing: whether the call waits until the disk has them.
+    /// - Throws: `FileError.Code.inputOutput`.
+    /// - Returns: false, with the file as it was, unless it holds exactly as many bytes.
+    package func overwrite(_ bytes: [UInt8], synchronizing: Bool = true) throws(FileError) -> Bool {
+        guard try status().st_size == bytes.count else { return false }
+        var count = 0
+        repeat {
+            count = unsafe pwrite(descriptor, bytes, bytes.count, 0)
+        } while count < 0 && errno == EINTR
+        guard count == bytes.count else {
+            throw .inputOutput("cannot write", path, errno: count < 0 ? errno : EIO)
+        }
+        guard !synchronizing || fsync(descriptor) == 0 else {
+            throw .inputOutput("cannot bring to disk", path, errno: errno)
+        }
+        return true
+    }
+
     /// Gives the time of the file's last change.
     ///
     /// - Throws: `FileError.Code.inputOutput`.

@@ -119,7 +119,7 @@ package enum PrivateFolder {
     }
 
     /// Removes slashes from the end of `path`: with one, the system follows a symbolic link (path_resolution(7)).
-    private static func withoutSlash(_ path: String) -> String {
+    static func withoutSlash(_ path: String) -> String {
         var path = Substring(path)
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
         return String(path)

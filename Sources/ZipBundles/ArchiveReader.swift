@@ -16,8 +16,11 @@ private import Glibc
 
     /// Opens the archive in `bytes`, which must outlive this value; the caller keeps and frees them.
     ///
-    /// - Throws: `notAnArchive`, `damagedArchive`.
+    /// - Throws: `notAnArchive`, `damagedArchive`; `tooManyEntries` by what the archive says of itself.
     @unsafe init(_ bytes: UnsafeBufferPointer<UInt8>, limits: ZipLimits) throws(ZipError) {
+        if let count = unsafe EndRecord.mostEntries(bytes), count > limits.entryCount {
+            throw .tooManyEntries(Int(clamping: count), limits: limits)
+        }
         let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
         // libzip's check refuses equal names without saying which ones, so the archive is opened again unchecked.
         let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked

@@ -54,9 +54,44 @@ struct IdentitySummaryTests {
     }
 
     @Test("A tag of another version, or one cut short, gives no summary")
-    func otherTags() {
-        for tag in [[], [1, 0, 0], [2, 0, 0, 0, 0x30]] as [[UInt8]] {
+    func otherTags() throws {
+        let whole = IdentitySummary(try certificate(.p256) { _ in }).tag
+        let cut = (4..<whole.count).map { Array(whole[..<$0]) }
+        for tag in [[], [1, 0, 0], [3, 0, 0, 0, 0x30]] + cut {
             #expect(IdentitySummary(label: "A1", notBefore: Date(timeIntervalSince1970: 0), tag: tag) == nil)
         }
+    }
+
+    @Test("The details say whose a certificate is: by common name, e-mail address and EDIPI")
+    func details() throws {
+        let certificate = try certificate(.p256) {
+            $0.subjectAlternativeNames = [
+                .rfc822Name("jane@mail.example"), .rfc822Name("other@mail.example"),
+            ]
+        }
+        let summary = IdentitySummary(certificate)
+        #expect(
+            summary.details
+                == IdentityDetails(
+                    subject: "CN=DOE.JANE.Q.5557779001", commonName: "DOE.JANE.Q.5557779001",
+                    email: "jane@mail.example", edipi: "5557779001",
+                    notAfter: Date(timeIntervalSince1970: 1_800_000_000)))
+        #expect(
+            IdentitySummary(label: summary.label, notBefore: summary.notBefore, tag: summary.tag) == summary)
+        for text in ["doe.jane", "JANE@", "7790"] { #expect(summary.details?.names(person: text) == true) }
+        #expect(summary.details?.names(person: "5557779002") == false)
+    }
+
+    @Test("A tag whose names are past two kilobytes has none, so that the certificate is parsed for them")
+    func hugeNames() {
+        let summary = IdentitySummary(
+            label: "A1", serialNumber: "048F", notBefore: Date(timeIntervalSince1970: 1),
+            facts: CertificateFacts(keyUsage: nil),
+            details: IdentityDetails(
+                subject: String(repeating: "x", count: 3_000), commonName: nil, email: nil, edipi: nil,
+                notAfter: Date(timeIntervalSince1970: 2)))
+        let read = IdentitySummary(label: "A1", notBefore: summary.notBefore, tag: summary.tag)
+        #expect(read?.serialNumber == "048F")
+        #expect(read?.details == nil)
     }
 }

@@ -76,5 +76,11 @@ struct ArchitectureTests {
             everything(below: "KeyShareProvider").isDisjoint(with: ["KeyShareConsumer", "KeyShareClient"]))
         #expect(
             everything(below: "KeyShareConsumer").isDisjoint(with: ["KeyShareProvider", "KeyShareServer"]))
+        #expect(
+            everything(below: "KeyShareProviderCommand").isDisjoint(
+                with: ["KeyShareConsumer", "KeyShareClient"]))
+        #expect(
+            everything(below: "KeyShareConsumerCommand").isDisjoint(
+                with: ["KeyShareProvider", "KeyShareServer"]))
     }
 }

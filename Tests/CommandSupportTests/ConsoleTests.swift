@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import Testing
 
@@ -14,9 +15,39 @@ struct ConsoleTests {
         #expect(table.text == "NAME       TYPE\na          folder\ntwo\\nlines")
     }
 
-    @Test("A label is shortened to sixteen characters and an ellipsis")
+    @Test("A label is shortened to sixteen characters and an ellipsis on a terminal only")
     func abbreviation() {
-        #expect(String(repeating: "0123456789ABCDEF", count: 4).abbreviated == "0123456789ABCDEF\u{2026}")
+        let label = String(repeating: "0123456789ABCDEF", count: 4)
+        #expect(console(columns: "80").abbreviated(label) == "0123456789ABCDEF\u{2026}")
+        #expect(console(columns: "80").abbreviated("AB") == "AB")
+        #expect(console(columns: "80", isWide: true).abbreviated(label) == label)
+        #expect(console(columns: nil).abbreviated(label) == label)
+    }
+
+    @Test("COLUMNS gives the width, unless it is no number; nothing is limited without it and a terminal")
+    func width() {
+        #expect(console(columns: "60").width == 60)
+        #expect(console(columns: "60", isWide: true).width == nil)
+        for wrong in [nil, "", "0", "-3", "wide"] { #expect(console(columns: wrong).width == nil) }
+    }
+
+    @Test("A long message is broken between words, and the command of a hint stands on a line of its own")
+    func messages() {
+        #expect(Console.fitted("one two three", to: nil) == "one two three")
+        #expect(Console.fitted("one two three", to: 8) == "one two\nthree")
+        #expect(
+            Console.fitted("hint: start it with: keyshare-provider serve --verbose", to: 30)
+                == "hint: start it with:\n  keyshare-provider serve --verbose")
+        #expect(
+            Console.fitted("hint: what it holds: keyshare-consumer list", to: 80)
+                == "hint: what it holds: keyshare-consumer list")
+    }
+
+    /// A console of a test, whose standard output is no terminal.
+    private func console(columns: String?, isWide: Bool = false) -> Console {
+        Console(
+            isJSON: false, verbosity: .normal, isWide: isWide,
+            environment: columns.map { ["COLUMNS": $0] } ?? [:])
     }
 
     @Test("A document gets the key `error` beside its own keys where the command failed, and none otherwise")
@@ -31,6 +62,19 @@ struct ConsoleTests {
         #expect(
             try text(CommandFailure(.refused, code: "limit", "too large"))
                 == #"{"error":{"code":"limit","message":"too large"},"rotated":true}"#)
+    }
+
+    @Test("Characters of a document that could steer a terminal are escaped, and decode to what they were")
+    func safeDocuments() throws {
+        let text = "a\u{7F}\u{9B}2J\u{202E}\u{200B}\u{E0041}\u{1B}\n\u{E9}\u{1F511}"
+        for onOneLine in [true, false] {
+            let bytes = try DocumentCoding.encode(["a": text], onOneLine: onOneLine)
+            let json = String(decoding: bytes, as: UTF8.self)
+            #expect(!json.unicodeScalars.contains { $0.steersTerminal && $0 != "\n" })
+            #expect(
+                json.contains(#"\u007F\u009B2J\u202E\u200B\uDB40\uDC41"#) && json.contains("\u{E9}\u{1F511}"))
+            #expect(try DocumentCoding.decode([String: String].self, from: bytes) == ["a": text])
+        }
     }
 
     @Test("Dates in documents are ISO 8601 in UTC to the second, written and read")

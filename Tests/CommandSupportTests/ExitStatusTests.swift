@@ -11,7 +11,7 @@ struct ExitStatusTests {
             table == [
                 "0 ok", "1 unexpected", "3 wrong-password", "4 unsupported-algorithm", "5 malformed",
                 "6 incomplete", "7 validation-failed", "8 provider-unavailable", "9 no-such-item",
-                "10 refused", "64 usage", "73 cannot-create", "74 input-output",
+                "10 refused", "64 usage", "73 cannot-create", "74 input-output", "141 closed-output",
             ])
     }
 

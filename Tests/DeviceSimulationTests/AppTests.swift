@@ -16,10 +16,31 @@ struct AppTests {
         device = try scratch.device()
     }
 
+    @Test("Entitlements that are nested deep, too large, or name too many groups are refused at once")
+    func hostileEntitlements() throws {
+        let deep = String(repeating: "<array>", count: 100_000)
+        let hidden = "<!-- </array> -->" + String(repeating: "<array><!-- </array> -->", count: 2_000)
+        let names = String(repeating: "<string>a</string>", count: 1_001)
+        for text in [deep, hidden, "<dict>\(String(repeating: "<dict>", count: 64))"] {
+            #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
+                try Entitlements(plist: Array("<plist>\(text)".utf8))
+            }
+        }
+        let groups = "<plist><dict><key>keychain-access-groups</key><array>\(names)</array></dict></plist>"
+        #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
+            try Entitlements(plist: Array(groups.utf8))
+        }
+        // In UTF-16 the tags have other octets.
+        let wide = Array("\u{FEFF}<plist>\(deep.prefix(14_000))".utf16).flatMap {
+            [UInt8($0 >> 8), UInt8($0 & 0xFF)]
+        }
+        #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) { try Entitlements(plist: wide) }
+    }
+
     @Test("The provider's app and two extensions share a keychain group and an application group")
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]
-        #expect(members.map(\.kind) == App.Kind.allCases)
+        #expect(members.map(\.kind) == [.application, .fileProvider, .fileProviderInterface])
         #expect(Set(members.map(\.bundleIdentifier)).count == 3)
         #expect(Set(members.map(\.applicationIdentifier)).count == 3)
         let identifier = App.provider.bundleIdentifier
@@ -80,6 +101,22 @@ struct AppTests {
         #expect(App.provider.installed(with: host) == .provider)
     }
 
+    @Test(
+        "The token extension sees its own keychain group alone; the consumer sees tokens last, and adds none")
+    func tokens() throws {
+        #expect(
+            App.providerToken.accessGroups == [App.tokenGroup, App.providerToken.applicationIdentifier])
+        #expect(App.provider.accessGroups.contains(App.tokenGroup))
+        #expect(!App.providerToken.kind.mayUsePasteboard)
+        #expect(App.consumer.accessGroups.last == Entitlements.tokenGroup)
+        #expect(!App.consumer.writableAccessGroups.contains(Entitlements.tokenGroup))
+        let keychain = try Keychain(device: device, app: .consumer)
+        #expect(throws: KeychainError.self) {
+            try keychain.add(
+                NewItem.key(SecretBytes(utf8: "k"), label: "l").with(accessGroup: Entitlements.tokenGroup))
+        }
+    }
+
     @Test("Entitlements are read from a property list as an app's signature carries them")
     func plist() throws {
         let text = """
@@ -96,7 +133,7 @@ struct AppTests {
             entitlements
                 == Entitlements(
                     keychainAccessGroups: ["T.a", "com.apple.token"], applicationGroups: ["group.a"]))
-        #expect(entitlements.mayUseTokens && !App.consumer.entitlements.mayUseTokens)
+        #expect(entitlements.mayUseTokens && !App.provider.entitlements.mayUseTokens)
         for entitlements in [entitlements, Entitlements(), App.provider.entitlements] {
             #expect(try Entitlements(plist: entitlements.plist()) == entitlements)
         }

@@ -204,6 +204,88 @@ struct BackupTests {
         }
     }
 
+    /// A table's name for a view that never ends, and that takes memory without end where it is sorted.
+    private static func endless(_ name: String) -> String {
+        """
+        DROP TABLE \(name);
+        CREATE VIEW \(name) AS WITH RECURSIVE endless(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM endless)
+        SELECT id, 1 AS version, 'idnt' AS class, 'g' AS accessGroup, 'ak' AS accessible, 'l' AS label,
+            '' AS service, '' AS account, x'' AS applicationTag, 0 AS notBefore, x'' AS certificate,
+            zeroblob(1000000) AS sealed, x'' AS proof, x'' AS whole, 1 AS last, 'item' AS name, 1 AS count,
+            '1 items' AS identifier
+        FROM endless
+        """
+    }
+
+    @Test(
+        "A backup with a view, trigger or table that belongs in none is refused before a row of it is read",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            Self.endless("item"), Self.endless("backup"), "CREATE VIEW v AS SELECT 1",
+            "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END", "CREATE TABLE other (a)",
+            "CREATE VIRTUAL TABLE other USING rtree(a, b, c)", "DROP INDEX itemByGroup",
+        ])
+    func foreignSchema(change: String) throws {
+        let key = try device.backUpKeychain(to: path).key
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { try $0.execute(sql: change) }
+        try queue.close()
+        for given in [key, nil] {
+            #expect(throws: DeviceError(.noBackup, path: "", "")) {
+                try device.restoreKeychain(fromBackup: path, key: given, replacing: true)
+            }
+        }
+    }
+
+    @Test(
+        "Another device's keychain with a view in place of a table is refused before a row of it is read",
+        .timeLimit(.minutes(1)), arguments: ["item", "sequence", "change", "grdb_migrations"])
+    func foreignDevice(table: String) throws {
+        let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
+        try queue.write { try $0.execute(sql: Self.endless(table)) }
+        try queue.close()
+        let other = try Device(folder: scratch.path("other"))
+        let damaged = KeychainError(.invalidKeychain, "")
+        #expect(throws: damaged) { try other.restoreKeychain(from: device) }
+        // The device itself refuses it too, for reading and for writing.
+        #expect(throws: damaged) { try Keychain(device: device, app: .provider) }
+        #expect(throws: damaged) { try Keychain(existingOn: device, app: .provider) }
+        #expect(throws: damaged) { try device.backUpKeychain(to: path) }
+    }
+
+    @Test("A device that never had a keychain has nothing to give, and gets none by being asked")
+    func emptyDevice() throws {
+        let empty = try Device(folder: scratch.path("empty"))
+        #expect(try device.restoreKeychain(from: empty) == KeychainRestoration())
+        #expect(try !scratch.names(empty.folder).contains("keychain"))
+    }
+
+    @Test("A foreign database is read within limits of steps, of memory and of the size of a value")
+    func foreignLimits() throws {
+        _ = try device.backUpKeychain(to: path)
+        let queue = try DatabaseQueue(path: path, configuration: .foreign(label: "test", path: path))
+        let statements: [(String, ResultCode)] = [
+            ("SELECT length(zeroblob(\(ForeignDatabaseLimits.rowSize + 1)))", .SQLITE_TOOBIG),
+            (
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+                .SQLITE_INTERRUPT
+            ),
+            // What was used up stays used up.
+            (
+                "SELECT count(*) FROM item, item AS b, item AS c, item AS d, item AS e, item AS f, item AS g",
+                .SQLITE_INTERRUPT
+            ),
+        ]
+        for (statement, code) in statements {
+            let error = #expect(throws: DatabaseError.self) {
+                try queue.read { try Int.fetchOne($0, sql: statement) }
+            }
+            #expect(error?.resultCode == code)
+        }
+        let most = try queue.read { try Int.fetchOne($0, sql: "PRAGMA hard_heap_limit") }
+        #expect(most == ForeignDatabaseLimits.memory)
+    }
+
     @Test("A backup of a keychain with an altered item is not made, and leaves no file")
     func alteredSource() throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")

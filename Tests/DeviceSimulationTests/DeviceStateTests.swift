@@ -1,5 +1,6 @@
 import SecretMemory
 import Foundation
+import Glibc
 import PrivateFiles
 import TestSupport
 import Testing
@@ -27,6 +28,46 @@ struct DeviceStateTests {
         default: break
         }
         try #require(try device.state() == state)
+    }
+
+    @Test(
+        "Locking and restarting need no room on the disk, once there is a keychain", arguments: [true, false])
+    func inPlace(isRestart: Bool) async throws {
+        _ = try Keychain(device: device, app: .provider)
+        let folder = device.folder
+        await #expect(processExitsWith: .success) {
+            [folder = folder as String, isRestart = isRestart as Bool] in
+            let user: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+            for name in ["", "/state", "/state.lock", "/notifications"] {
+                _ = unsafe chown(folder + name, user, gid_t.max)
+            }
+            // No new file can be made beside the state, as on a disk without room.
+            try #require(
+                unsafe chmod(folder, 0o500) == 0
+                    && chmod((folder as NSString).deletingLastPathComponent, 0o755) == 0)
+            try #require(geteuid() == user || seteuid(user) == 0)
+            let device = try #require(try Device(existing: folder))
+            try isRestart ? device.restart() : device.lock()
+            try #require(try device.state().lock == (isRestart ? .beforeFirstUnlock : .locked))
+            try #require(try device.status().lockCount == 1)
+            try device.unlock()
+            try #require(try device.status() == DeviceStatus("unlocked 1"))
+        }
+        _ = unsafe chmod(folder, 0o700)
+    }
+
+    @Test("The state's file has a fixed length, whatever it says, and older ones without blanks are read")
+    func fixedLength() throws {
+        var sizes: Set<Int> = []
+        for state in DeviceState.all {
+            try Self.bring(device, to: state)
+            sizes.insert(try scratch.read("device/state").count)
+        }
+        #expect(sizes == [48])
+        try AtomicFile.write(Array("locked 18446744073709551615\n".utf8), to: device.folder + "/state")
+        #expect(try device.status().lockCount == .max)
+        try device.restart()
+        #expect(try device.status() == DeviceStatus("before-first-unlock 0"))
     }
 
     @Test("A new device has a passcode and is unlocked")

@@ -167,17 +167,18 @@ struct KeychainItemTests {
         App(
             bundleIdentifier: "thief", teamIdentifier: "STRN000001",
             entitlements: Entitlements(
-                keychainAccessGroups: [Entitlements.tokenGroup, groups[0], groups[2], "nobody.at.all"],
+                keychainAccessGroups: [Entitlements.tokenGroup, groups[0], groups[3], "nobody.at.all"],
                 applicationGroups: [groups[1]])),
         App(
             bundleIdentifier: "mistaken", teamIdentifier: App.provider.teamIdentifier,
             entitlements: Entitlements(
                 keychainAccessGroups: ["nobody.at.all", "PRVD000001", Entitlements.tokenGroup],
-                applicationGroups: [groups[3], "nobody.at.all"])),
+                applicationGroups: [groups[4], "nobody.at.all"])),
     ]
 
-    /// Which of `groups` each of them may use: shared, authorities, the provider's own, the application group.
-    private static let table = ["yyyy", "yyny", "nynn", "nnnn", "nnnn", "nnnn", "nnny"]
+    /// Which of `groups` each of them may use: shared, authorities, the token's, the provider's own, the application
+    /// group.
+    private static let table = ["yyyyy", "yyyny", "nynnn", "nnnnn", "nnnnn", "nnnnn", "nnnny"]
 
     /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
     @Test(

@@ -143,6 +143,37 @@ struct KeychainLossTests {
         }
     }
 
+    @Test("An index that hides an item or leads to another is found, though every item opens")
+    func indexes() throws {
+        let keychain = try provider()
+        try keychain.add([.sample("A"), .sample("B")]).forEach { _ = try $0.get() }
+        // SQLite fills an index by its definition, and the definition is exchanged behind its back.
+        try execute(
+            """
+            DROP INDEX itemByGroup; CREATE INDEX itemByGroup ON item (accessGroup, class) WHERE label <> 'A';
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = 'CREATE INDEX itemByGroup ON item (accessGroup, class)'
+            WHERE name = 'itemByGroup'
+            """)
+        #expect(try existing()?.identities().map(\.label) == ["B"])
+        #expect(try existing()?.verifyIntegrity().isEmpty == false)
+    }
+
+    @Test("A record of versions that cannot be read is a damaged file, and so is a sequence at its end")
+    func unreadable() throws {
+        try provider().add(.sample("A"))
+        try execute("UPDATE sequence SET last = 9223372036854775807")
+        #expect(try existing()?.verifyIntegrity().isEmpty == false)
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider().add(.sample("B")) }
+        try execute(
+            """
+            DROP TABLE grdb_migrations; CREATE TABLE grdb_migrations (identifier TEXT);
+            INSERT INTO grdb_migrations VALUES ('1 items'), (NULL)
+            """)
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
+        #expect(throws: KeychainError(.invalidKeychain, "")) { try existing() }
+    }
+
     @Test("A keychain is found whole where only the log holds what was written")
     func log() throws {
         let keychain = try provider()

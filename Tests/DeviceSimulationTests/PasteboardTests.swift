@@ -48,6 +48,42 @@ struct PasteboardTests {
         #expect(try outcomes == [.empty])
     }
 
+    @Test("An item is gone when the clock was set back behind its writing, and its content is off the disk")
+    func clockSetBack() throws {
+        _ = try copy("secret")
+        #expect(throws: PasteboardError(.expired, "")) { try paste(after: -1) }
+        #expect(throws: PasteboardError(.expired, "")) { try paste() }
+        #expect(try Data(scratch.read("device/pasteboard/item")).count < 300)
+    }
+
+    @Test("What has expired is wiped by whoever opens the device next, and so is what a killed writer left")
+    func wiping() throws {
+        _ = try copy(String(repeating: "secret", count: 100))
+        let full = try scratch.read("device/pasteboard/item").count
+        try AtomicFile.write([1, 2, 3], to: device.folder + "/pasteboard/.77.tmp")
+        Pasteboard.wipeExpired(on: device, now: start + 59)
+        #expect(try scratch.read("device/pasteboard/item").count == full)
+        #expect(try !scratch.names(device.folder + "/pasteboard").contains(".77.tmp"))
+        #expect(try pasteboard.wipeExpired(now: start + 59) == start + 60)
+        Pasteboard.wipeExpired(on: device, now: start + 60)
+        #expect(try scratch.read("device/pasteboard/item").count < full - 600)
+        #expect(try pasteboard.wipeExpired(now: start + 60) == nil)
+        let none = try Device(folder: scratch.path("none"))
+        Pasteboard.wipeExpired(on: none, now: start)
+        #expect(try scratch.names(none.folder).isEmpty)
+    }
+
+    @Test("Property lists that would end the process are damaged files", arguments: ["item", "accesses"])
+    func nested(name: String) throws {
+        _ = try copy("secret")
+        let nested = "<plist>" + String(repeating: "<array>", count: 100_000)
+        try AtomicFile.write(Array(nested.utf8), to: device.folder + "/pasteboard/" + name)
+        #expect(throws: PasteboardError(.damaged, "")) { try paste() }
+        try pasteboard.clear()
+        _ = try copy("again")
+        #expect(try paste() == "again")
+    }
+
     @Test("An item that one app copied is read by another each time the user agrees")
     func read() throws {
         #expect(try copy("secret") == 1)
@@ -177,12 +213,12 @@ struct PasteboardTests {
     }
 
     @Test(
-        "Apps and extensions with a view may use the pasteboard, and the file provider may neither write nor read",
+        "Apps and extensions with a view may use the pasteboard, and others may neither write nor read",
         arguments: App.Kind.allCases)
     func members(kind: App.Kind) throws {
         var app = App.provider
         app.kind = kind
-        guard kind == .fileProvider else {
+        guard [.fileProvider, .tokenExtension].contains(kind) else {
             try pasteboard.write(SecretBytes(utf8: "secret"), owner: app, now: start)
             #expect(try pasteboard.read(by: app, now: start) { _ in true }?.plain == "secret")
             return

@@ -145,7 +145,9 @@ struct ExitCodeTests {
     func files() async throws {
         let blocked = try simulation.write("a file", as: "blocked")
         #expect(try await simulation.consumer("list", "--device", blocked).status == 73)
-        #expect(try await simulation.consumer("list", "--device", "/proc/nothing/here").status == 73)
+        #expect(
+            try await simulation.provider("password", "rotate", "--device", "/proc/nothing/here").status == 73
+        )
         #expect(try await simulation.consumer("inspect", simulation.scratch.path("missing")).status == 74)
         #expect(try await simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
     }
@@ -163,7 +165,7 @@ struct ExitCodeTests {
     func documented() async throws {
         for run in [try await simulation.provider("--help"), try await simulation.consumer("--help")] {
             #expect(run.status == 0)
-            for code in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 64, 73, 74] {
+            for code in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 64, 73, 74, 141] {
                 #expect(run.text.contains(String(format: "\n%4d  ", code)), "\(code)")
             }
         }

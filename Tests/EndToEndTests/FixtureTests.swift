@@ -11,12 +11,15 @@ struct FixtureTests {
 
     @Test(
         "The consumer gives each fixture the verdict that the manifest asks for",
-        arguments: Fixtures.manifest.files)
+        arguments: Fixtures.manifest.vectors)
     func verdict(fixture: Fixtures.Entry) async throws {
         let simulation = try Simulation()
-        let expectation = fixture.expectation
-        let file = Fixtures.url(of: fixture.file).path
-        let password = ["--password-file", try simulation.write(fixture.password, as: "password")]
+        let expectation = try #require(TestVector.all.first { $0.name == fixture.name }).expectation
+        let file = Fixtures.url(of: try #require(fixture.file)).path
+        let password =
+            try fixture.password.map {
+                ["--password-file", try simulation.write($0, as: "password")]
+            } ?? []
 
         let require = expectation.requiring.flatMap { ["--require", $0] }
         let imported = try await simulation.consumer(
@@ -40,8 +43,8 @@ struct FixtureTests {
         let others = ["manifest.json", manifest.trust, manifest.revocations]
         let folder = Fixtures.url(of: "manifest.json").deletingLastPathComponent().path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(Set(files) == Set(manifest.files.map(\.file) + others))
-        #expect(manifest.files.count { $0.isFault } == 73)
-        #expect(manifest.files.count { !$0.isFault } == 30)
+        #expect(Set(files) == Set(manifest.vectors.compactMap(\.file) + others))
+        #expect(manifest.vectors.count { $0.groups.contains(.faults) } == 73)
+        #expect(manifest.vectors.count { !$0.groups.contains(.faults) } == 62)
     }
 }

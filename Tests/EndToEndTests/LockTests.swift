@@ -21,7 +21,7 @@ struct DeviceLockTests {
         let locked = try await simulation.consumer("import", item, "--json")
         #expect(locked.status == 10)
         #expect(try locked.rowFailure().code == "errSecInteractionNotAllowed")
-        #expect(try locked.rowFailure().hint == "unlock the device")
+        #expect(try locked.rowFailure().hint == "unlock the device: keyshare-device unlock")
 
         #expect(try await simulation.device("restart").status == 0)
         let closed = try await simulation.consumer("import", item, "--json")
@@ -51,7 +51,7 @@ struct DeviceLockTests {
         try await simulation.device("lock")
         let locked = try await simulation.consumer("verify", "--trust", trust, "--json")
         #expect(try locked.status == 10 && locked.errorCode() == "errSecInteractionNotAllowed")
-        #expect(locked.errors.hasSuffix("hint: unlock the device\n"))
+        #expect(locked.errors.hasSuffix("hint: unlock the device: keyshare-device unlock\n"))
         let checks = try #require(try locked.document(VerificationDocument.self).results.first).checks
         #expect(checks.first?.outcome == "not checked")
         #expect(checks.dropFirst().allSatisfy { $0.outcome != "fail" })

@@ -35,6 +35,7 @@ struct PasswordTests {
     @Test("A rotation never shows a password")
     func silence() async throws {
         let simulation = try Simulation()
+        try await simulation.device("unlock")
         let run = try await simulation.provider("password", "rotate")
         #expect(run.status == 0)
         #expect(run.text.isEmpty)

@@ -168,6 +168,7 @@ struct ProvisionTests {
             ["--generations", "100", "--at", "2026-01-01"],
         ])
     func usage(arguments: [String]) async throws {
+        try await simulation.device("unlock")
         let run = try await RunningCommand(
             .provider, ["provision", "--device", simulation.device] + arguments
         ).finish()

@@ -63,7 +63,7 @@ struct ScenarioTests {
         let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("exported.p12")
         let password = try simulation.write("password", as: "password")
-        try await simulation.provider("export", item, "-o", file, "--password-file", password)
+        try await simulation.provider("export", item, "--force", "-o", file, "--password-file", password)
         return try await simulation.inspect(file, passwordFile: password).encryption
     }
 

@@ -63,12 +63,18 @@ enum SecondClient {
         try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
     }
 
-    /// Runs Python with these arguments.
-    static func python(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+    /// Runs Python with these arguments, and these variables beside those of this process.
+    static func python(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String) {
         let scratch = try ScratchFolder()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3"] + arguments
+        // Scripts that need the commands take those that were built with the tests.
+        let commands = URL(fileURLWithPath: BuiltCommand.device.path).deletingLastPathComponent().path
+        process.environment = ProcessInfo.processInfo.environment
+            .merging(["KEYSHARE_BIN": commands]) { $1 }.merging(environment) { $1 }
         let path = try scratch.write([], as: "output")
         let output = FileHandle(forWritingAtPath: path)
         process.standardOutput = output

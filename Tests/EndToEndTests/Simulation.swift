@@ -107,7 +107,7 @@ final class Simulation {
     }
 
     /// The identities that the consumer holds, by label.
-    func held() async throws -> [HeldIdentitiesDocument.Identity] {
+    func held() async throws -> [IdentityDocument] {
         try await consumer("list", "--json").document(HeldIdentitiesDocument.self).identities
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import KeyShareClient
 import KeyShareWire
 import KeySharing
@@ -13,7 +14,9 @@ struct LyingProviderTests {
     typealias Answer = @Sendable (_ request: ProviderRequest, _ id: UInt32) throws -> [UInt8]
 
     private static func withClient<Value>(
-        answering answer: @escaping Answer, _ body: (ProviderClient) async throws -> Value
+        answering answer: @escaping Answer,
+        limits: ProviderClient.Limits = ProviderClient.Limits(),
+        _ body: (ProviderClient) async throws -> Value
     ) async throws -> Value {
         let scratch = try ScratchFolder()
         let path = scratch.path("provider.sock")
@@ -23,7 +26,7 @@ struct LyingProviderTests {
                     try channel.pipeline.syncOperations.addHandler(Liar(answer))
                 }
             }.bind(unixDomainSocketPath: path).get()
-        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        let client = try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
         let result = await Result { () async throws in try await body(client) }
         await client.close()
         try await server.close()
@@ -60,6 +63,99 @@ struct LyingProviderTests {
             await #expect(throws: SocketError.self) { try await client.items(in: Item.root) }
         }
         #expect(error?.code == .malformedReply)
+    }
+
+    @Test("A client refuses pages without end, by the number of entries, by their bytes, and by the time")
+    func endlessPages() async throws {
+        let pages: Answer = { _, id in
+            let page = ItemPage(items: WireSamples.items, nextCursor: "\(UInt64.random(in: 0 ... .max))")
+            return try WireSamples.bytes(.page(page), id: id)
+        }
+        for (entries, bytes, whole, code): (Int, Int, Duration, SocketError.Code) in [
+            (9, .max, .seconds(600), .contentTooLarge), (.max, 1_000, .seconds(600), .contentTooLarge),
+            (.max, .max, .milliseconds(20), .timedOut),
+        ] {
+            var limits = ProviderClient.Limits()
+            limits.listedEntries = entries
+            limits.listedBytes = bytes
+            limits.whole = whole
+            let error = try await Self.withClient(answering: pages, limits: limits) { client in
+                await #expect(throws: SocketError.self) { try await client.items(in: Item.root) }
+            }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test("A client gives up content whose chunks do not come to an end in time")
+    func slowChunks() async throws {
+        var limits = ProviderClient.Limits()
+        limits.whole = .zero
+        let error = try await Self.withClient(
+            answering: { _, id in
+                let bytes = [UInt8](repeating: 7, count: Wire.chunkLimit)
+                return try WireSamples.bytes(.chunk(ContentChunk(total: 1 << 20, bytes: bytes[...])), id: id)
+            }, limits: limits
+        ) { client in
+            await #expect(throws: SocketError.self) { try await client.readAll("a") }
+        }
+        #expect(error?.code == .timedOut)
+    }
+
+    @Test("A client refuses an item whose identifier has over 256 bytes")
+    func longIdentifier() async throws {
+        let error = try await Self.withClient { _, id in
+            var item = WireSamples.items[0]
+            item.identifier = String(repeating: "A", count: 257)
+            return try WireSamples.bytes(.item(item), id: id)
+        } _: { client in
+            await #expect(throws: SocketError.self) { try await client.item("a") }
+        }
+        #expect(error?.code == .malformedReply)
+    }
+
+    @Test("A client tries again while the queue of the provider's socket is full, until its deadline")
+    func fullQueue() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let listener = try Self.listen(at: path)
+        defer { Glibc.close(listener) }
+        // A queue of length 0 holds one connection (listen(2)).
+        let waiting = try RawPeer(path: path)
+        var short = ProviderClient.Limits()
+        short.hello = .milliseconds(100)
+        let limits = short
+        let error = await #expect(throws: SocketError.self) {
+            try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
+        }
+        #expect(error?.code == .timedOut)
+        let connecting = Task { try await ProviderClient.connect(path: path, clientName: "test") }
+        Glibc.close(accept(listener, nil, nil))
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Liar { _, _ in [] })
+                }
+            }.withBoundSocket(dup(listener)).get()
+        try await connecting.value.close()
+        try await server.close()
+        withExtendedLifetime(waiting) {}
+    }
+
+    /// Makes a socket that listens with the shortest queue.
+    private static func listen(at path: String) throws -> CInt {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+            unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
+        }
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        let result = unsafe withUnsafePointer(to: address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0 && Glibc.listen(descriptor, 0) == 0)
+        return descriptor
     }
 
     @Test("A client refuses a reply of another type, a reply to no request, and bytes that are no reply")

@@ -32,6 +32,28 @@ struct FileReaderTests {
         #expect(contents.identities.map(\.label) == [identity.certificate.label])
     }
 
+    @Test("Of an archive whose files ask for too much work together, the first are read and the rest refused")
+    func archiveBudget() async throws {
+        let identity = try TestIdentity("a")
+        let file = try PKCS12.create(
+            privateKey: identity.privateKey, certificate: identity.certificate, friendlyName: nil,
+            password: SecretBytes(utf8: "password"), profile: .modern.iterations(1_000))
+        let archive = try ZipBundle.create(
+            (10..<40).map { ("\($0).p12", file) }, modified: Date(timeIntervalSince1970: 1_700_000_000))
+        var limits = PKCS12Limits.standard
+        limits.patience = .milliseconds(1)
+        let reader = FileReader(limits: limits)
+        let entries = try await reader.entries(of: archive, password: SecretBytes(utf8: "password"))
+        let isRead = entries.map { entry in
+            if case .read = entry.contents { true } else { false }
+        }
+        let count = isRead.count { $0 }
+        #expect((10..<30).contains(count))
+        #expect(isRead == (0..<30).map { $0 < count })
+        guard case .unreadable(let error) = entries.last?.contents else { return }
+        #expect((error as? PKCS12Error) == PKCS12Error(.refused(limit: .work)))
+    }
+
     @Test("A wrong password is blamed on the party that gave it, and no other error is")
     func blame() throws {
         let wrong: any Error = try #require(

@@ -2,6 +2,7 @@ import Diagnostics
 import Foundation
 import KeySharing
 import OpenSSL
+import PathValidation
 import SecretMemory
 import TestSupport
 import Testing
@@ -12,15 +13,22 @@ import Testing
 struct IdentityValidatorTests {
     private let date = Date(timeIntervalSince1970: 1_800_000_000)
 
+    private func validator(trusting trusted: [Certificate], at date: Date? = nil) -> IdentityValidator {
+        var verifier = CertificateVerifier()
+        verifier.securityLevel = 2
+        return IdentityValidator(
+            verifier, pool: CertificatePool(trusted: trusted, untrusted: []), at: date ?? self.date)
+    }
+
     /// The outcomes of the checks that are named, in the order of the names.
     private func outcomes(_ report: ValidationReport, _ names: String...) -> [Verification.Outcome?] {
         names.map { name in report.checks.first { $0.name == name }?.outcome }
     }
 
     @Test("An identity whose chain is trusted and whose key matches is valid")
-    func valid() throws {
+    func valid() async throws {
         let identity = try TestIdentity("a")
-        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+        let report = await validator(trusting: [identity.certificate]).validate(
             ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
         #expect(
             outcomes(report, "key match", "chain", "validity", "key usage")
@@ -30,28 +38,28 @@ struct IdentityValidatorTests {
     }
 
     @Test("An identity that nothing trusted has signed fails the check of the chain")
-    func untrusted() throws {
+    func untrusted() async throws {
         let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
-        let report = IdentityValidator(trusting: [other.certificate], at: date).validate(
+        let report = await validator(trusting: [other.certificate]).validate(
             ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
         #expect(outcomes(report, "key match", "chain") == [.passed, .failed])
         #expect(!report.isValid && report.hasFailed)
     }
 
     @Test("A private key of another certificate fails the check of the key")
-    func foreignKey() throws {
+    func foreignKey() async throws {
         let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
-        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+        let report = await validator(trusting: [identity.certificate]).validate(
             ValidationSubject(certificate: identity.certificate, privateKey: .success(other.privateKey)))
         #expect(outcomes(report, "key match", "chain") == [.failed, .passed])
         #expect(!report.isValid && report.hasFailed)
     }
 
     @Test("A private key that cannot be read leaves its check unmade, and the identity not valid")
-    func unreadableKey() throws {
+    func unreadableKey() async throws {
         let identity = try TestIdentity("a")
         let error = ImportError(.noPassword, "the device is locked")
-        let report = IdentityValidator(trusting: [identity.certificate], at: date).validate(
+        let report = await validator(trusting: [identity.certificate]).validate(
             ValidationSubject(certificate: identity.certificate, privateKey: .failure(error)))
         #expect(outcomes(report, "key match") == [.notChecked])
         #expect(report.keyError as? ImportError == error)
@@ -59,9 +67,9 @@ struct IdentityValidatorTests {
     }
 
     @Test("A certificate is judged at the date of the validator")
-    func validityDate() throws {
+    func validityDate() async throws {
         let identity = try TestIdentity("a")
-        let report = IdentityValidator(
+        let report = await validator(
             trusting: [identity.certificate], at: Date(timeIntervalSince1970: 1_900_000_001)
         ).validate(
             ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))

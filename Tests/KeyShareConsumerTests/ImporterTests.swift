@@ -191,7 +191,7 @@ struct ImporterTests {
             ("c.p12", try identities[2].file(password: "three")),
         ])
         let (one, two) = (SecretBytes(utf8: "one"), SecretBytes(utf8: "two"))
-        let (results, opened) = await Importer(store).importFile(
+        let (results, opened, _) = await Importer(store).importFile(
             bytes, named: "All.zip", trying: [nil, one, two])
         #expect(results.map(\.entry) == ["a.p12", "b.p12", "c.p12"])
         #expect(results.map { $0.identity != nil } == [true, true, false])
@@ -211,7 +211,8 @@ struct ImporterTests {
             }
             return SecretBytes(utf8: "password")
         }
-        let (results, opened) = await Importer(store).importFile(file, named: "a.p12", trying: asked)
-        #expect(results.map { $0.identity != nil } == [true] && opened == SecretBytes(utf8: "password"))
+        let (results, opened, tried) = await Importer(store).importFile(file, named: "a.p12", trying: asked)
+        #expect(results.map { $0.identity != nil } == [true])
+        #expect(opened == SecretBytes(utf8: "password") && tried == opened)
     }
 }

@@ -140,7 +140,7 @@ struct ProviderTests {
         let made = try await provision(
             [.encryption, .signature, .authentication, .device], generations: 1, algorithm: algorithm)
         let authorities = try store.authorityCertificates()
-        var verifier = CertificateVerifier(trustAnchors: authorities.filter(\.isSelfIssued))
+        var verifier = TrustingVerifier(trustAnchors: authorities.filter(\.isSelfSigned))
         verifier.intermediates = authorities
         verifier.isStrict = true
         #expect(made.map { $0.type(.keySharing2025) } == [.encryption, .signature, .authentication, .device])

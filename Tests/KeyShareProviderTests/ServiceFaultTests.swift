@@ -32,7 +32,7 @@ struct ServiceFaultTests {
         let provider = try Provider(
             store, profile: .modern, fixedPassword: fault.password, now: { [now] in now },
             putOnPasteboard: { _ in })
-        return (FaultyProvider(provider, fault: fault), try #require(made.made.first?.label))
+        return (FaultyProvider(provider, fault: fault, sleep: { _ in }), try #require(made.made.first?.label))
     }
 
     @Test("There are 19 faults with names and explanations of their own, and each changes something")

@@ -5,6 +5,7 @@ import KeyShareWire
 import Foundation
 import Glibc
 import KeySharing
+import Logging
 import Synchronization
 import Testing
 
@@ -133,6 +134,41 @@ struct HostilePeerTests {
         }
     }
 
+    @Test("Peers that left before they were accepted are closed, and whoever stands behind them is served")
+    func goneBeforeAccepted() async throws {
+        let scratch = try ScratchFolder()
+        let provider = StandInProvider(count: 1)
+        let path = scratch.path("provider.sock")
+        let server = try ProviderServer(
+            path: path, service: provider, limits: .withoutDeadlines,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        // Nothing is accepted before the server runs. Both parts are more than it closes at a time.
+        var honest: [RawPeer] = []
+        for leavers in [70, 50] {
+            for _ in 0..<leavers { _ = try RawPeer(path: path) }
+            let peer = try RawPeer(path: path)
+            try await peer.send(
+                .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "raw", services: [])))
+            honest.append(peer)
+        }
+        let running = Task { try await server.run() }
+        for peer in honest {
+            guard case .welcome? = try await peer.frame()?.reply else {
+                Issue.record("no welcome")
+                continue
+            }
+            try await peer.send(.item(identifier: provider.items[0].identifier), id: 2)
+            #expect(try await peer.frame()?.reply == .item(provider.items[0]))
+        }
+        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        let figures = try await client.statistics()
+        #expect(figures.first { $0.name == "abandoned-connections" }?.value == 120)
+        #expect(figures.first { $0.name == "connections" }?.value == 3)
+        await client.close()
+        running.cancel()
+        try await running.value
+    }
+
     @Test("A peer without a whole hello is closed at the hello's deadline")
     func helloDeadline() async throws {
         try await withServer(limits: { $0.hello = .milliseconds(50) }) { path, _ in
@@ -183,6 +219,57 @@ struct HostilePeerTests {
         }
     }
 
+    @Test("What a connection sent that was closed before it was accepted is not read")
+    func leftBeforeAccept() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let lines = RecordingLogHandler.Lines()
+        let server = try ProviderServer(
+            path: path, service: StandInProvider(count: 1), limits: .withoutDeadlines,
+            logger: Logger(label: "test") { _ in RecordingLogHandler(lines) })
+        for _ in 0..<5 {
+            let peer = try RawPeer(path: path)
+            try await peer.send(
+                .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: [])))
+        }
+        let half = try RawPeer(path: path)
+        try await half.send(
+            .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: [])))
+        half.finishSending()
+        let running = Task { try await server.run() }
+        #expect(try await half.frame()?.id == 1)
+        #expect(lines.all.count { $0.hasPrefix("connection opened") } == 1)
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("When too much waits for peers that do not read, one of them is closed, and not one that reads")
+    func unsentInAll() async throws {
+        let content = [UInt8](repeating: 1, count: 4 << 20)
+        let provider = StandInProvider(
+            items: [StandInProvider.file("large", size: nil)], contents: ["large": content])
+        try await withServer(
+            provider,
+            limits: {
+                $0.unsentBytes = 4 << 20
+                $0.totalUnsentBytes = 1 << 20
+            }
+        ) { path, _ in
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            try await peer.send(.startAccessing(identifier: "large"))
+            _ = try await peer.frame()
+            for id: UInt32 in 1...60 {
+                try? await peer.send(.read(identifier: "large", offset: 0, length: 61_440), id: id)
+            }
+            #expect(try await peer.hangUp())
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            try await client.startAccessing("large")
+            #expect(try await client.readAll("large") == content)
+            await client.close()
+        }
+    }
+
     @Test("When there are too many connections, the oldest without a hello is closed for the new one")
     func eviction() async throws {
         try await withServer(limits: { $0.connections = 4 }) { path, _ in
@@ -228,19 +315,21 @@ struct HostilePeerTests {
     @Test("Content beyond what all connections may hold together is refused with serverBusy")
     func totalContent() async throws {
         let provider = StandInProvider(count: 10)
-        let identifier = provider.items[9].identifier
-        try await withServer(provider, limits: { $0.totalSnapshotBytes = 17 }) { path, _ in
+        let (eight, nine) = (provider.items[8].identifier, provider.items[9].identifier)
+        try await withServer(provider, limits: { $0.totalSnapshotBytes = 16 }) { path, _ in
             let first = try await ProviderClient.connect(path: path, clientName: "first")
             let second = try await ProviderClient.connect(path: path, clientName: "second")
-            for client in [first, second] {
-                try await client.startAccessing(identifier)
-            }
-            #expect(try await first.readAll(identifier).count == 9)
+            try await first.startAccessing(nine)
+            for identifier in [eight, nine] { try await second.startAccessing(identifier) }
+            #expect(try await first.readAll(nine).count == 9)
+            // What both hold is in memory once.
+            #expect(try await second.readAll(nine).count == 9)
             await #expect(throws: ProviderFailure(.serverBusy, "")) {
-                try await second.readAll(identifier)
+                try await second.readAll(eight)
             }
-            try await first.stopAccessing(identifier)
-            #expect(try await second.readAll(identifier).count == 9)
+            try await first.stopAccessing(nine)
+            try await second.stopAccessing(nine)
+            #expect(try await second.readAll(eight).count == 8)
             await first.close()
             await second.close()
         }

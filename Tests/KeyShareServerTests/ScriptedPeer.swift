@@ -12,6 +12,7 @@ struct ScriptedPeer {
         case failure(ProviderFailure.Code, UInt32)
         case password(String, UInt32)
         case perform(SessionWork, UInt32)
+        case message(TokenMessageStep, UInt32)
         case close(Session.CloseReason)
 
         static func reply(_ reply: ProviderReply, _ id: UInt32) -> Answer {
@@ -27,10 +28,15 @@ struct ScriptedPeer {
     var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private var lastToken = 0
 
-    init(greeted: Bool = true, limits adjust: (inout ProviderServer.Limits) -> Void = { _ in }) {
+    init(
+        greeted: Bool = true, features: [String] = [Wire.Feature.statistics],
+        limits adjust: (inout ProviderServer.Limits) -> Void = { _ in }
+    ) {
         var limits = ProviderServer.Limits()
         adjust(&limits)
-        session = Session(limits: limits, serverName: "test", services: [PasswordService.name], at: now)
+        session = Session(
+            limits: limits, serverName: "test", services: [PasswordService.name], features: features,
+            at: now)
         if greeted {
             let hello = Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: [])
             _ = try? ask(.hello(hello))
@@ -84,6 +90,9 @@ struct ScriptedPeer {
             case .reply(.failure(let failure), let id): answers.append(.failure(failure.code, id))
             case .reply(let reply, let id): answers.append(.reply(reply, id))
             case .send(let frame): answers.append(.frame(Array(frame.readableBytesView)))
+            case .message(let step, let id): answers.append(.message(step, id))
+            case .statistics(let id): answers.append(.reply(.statistics([]), id))
+            case .awaitEvents: break
             case .password(let identifier, let id): answers.append(.password(identifier, id))
             case .perform(let work, let token, let id):
                 lastToken = token

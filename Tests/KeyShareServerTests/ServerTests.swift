@@ -102,6 +102,7 @@ struct ServerTests {
                 try await other.readAll(export.identifier)
             }
             #expect(try await client.identityFacts() == WireSamples.facts)
+            #expect(try await client.identities(in: "root") == WireSamples.detailedFacts)
             await client.close()
             await other.close()
         }
@@ -150,7 +151,7 @@ struct ServerTests {
     func versions() async throws {
         try await withServer { path, _ in
             await #expect(throws: ProviderFailure(.unsupportedVersion, "")) {
-                try await ProviderClient.connect(path: path, clientName: "test", versions: 2...3)
+                try await ProviderClient.connect(path: path, clientName: "test", versions: 3...4)
             }
         }
     }

@@ -18,7 +18,7 @@ struct SessionTests {
     func hello() throws {
         var peer = ScriptedPeer(greeted: false)
         let wanted = ["other", PasswordService.name]
-        let hello = Hello(minimumVersion: 0, maximumVersion: 9, clientName: "", services: wanted)
+        let hello = Hello(minimumVersion: 0, maximumVersion: 1, clientName: "", services: wanted)
         let answers = try peer.ask(.hello(hello), id: 77)
         let welcome = Welcome(version: 1, serverName: "test", services: [PasswordService.name])
         #expect(answers == [.reply(.welcome(welcome), 77)])
@@ -27,21 +27,32 @@ struct SessionTests {
 
     @Test(
         "A hello without a version in common gets unsupportedVersion, and the connection closes",
-        arguments: [(0, 0), (2, 9), (1, 0)])
+        arguments: [(0, 0), (3, 9), (1, 0)])
     func versions(oldest: UInt16, newest: UInt16) throws {
         var peer = ScriptedPeer(greeted: false)
         let hello = Hello(minimumVersion: oldest, maximumVersion: newest, clientName: "", services: [])
         #expect(try peer.ask(.hello(hello), id: 3) == [.failure(.unsupportedVersion, 3), .close(.violation)])
     }
 
+    @Test("A request of version 2 is unknown to a connection of version 1, and answered in version 2")
+    func newerRequest() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.statistics) == [.failure(.unknownRequest, 1)])
+        var newer = ScriptedPeer(greeted: false)
+        let hello = Hello(minimumVersion: 1, maximumVersion: 7, clientName: "", services: [])
+        let welcome = Welcome(version: 2, serverName: "test", services: [], features: ["statistics"])
+        #expect(try newer.ask(.hello(hello)) == [.reply(.welcome(welcome), 1)])
+        #expect(try newer.ask(.statistics) == [.reply(.statistics([]), 1)])
+    }
+
     @Test("A later version's longer hello is understood")
     func longerHello() throws {
         var peer = ScriptedPeer(greeted: false)
-        let hello = Hello(minimumVersion: 1, maximumVersion: 2, clientName: "", services: [])
+        let hello = Hello(minimumVersion: 1, maximumVersion: 9, clientName: "", services: [])
         var bytes = try WireSamples.bytes(.hello(hello)) + [1, 2, 3]
         bytes[3] += 3
-        #expect(
-            peer.give(bytes) == [.reply(.welcome(Welcome(version: 1, serverName: "test", services: [])), 1)])
+        let welcome = Welcome(version: 2, serverName: "test", services: [], features: ["statistics"])
+        #expect(peer.give(bytes) == [.reply(.welcome(welcome), 1)])
     }
 
     @Test("Every request but hello ends a connection that has not said hello")
@@ -68,7 +79,7 @@ struct SessionTests {
     @Test("An unknown request gets unknownRequest, and the connection stays")
     func unknownRequest() throws {
         var peer = ScriptedPeer()
-        for type: UInt8 in [0x00, 0x0C, 0x7F, 0x81, 0xFF] {
+        for type: UInt8 in [0x00, 0x0D, 0x7F, 0x81, 0xFF] {
             #expect(peer.give(WireSamples.frame(type: type, id: 9)) == [.failure(.unknownRequest, 9)])
         }
         #expect(try peer.ask(.stopAccessing(identifier: "x")) == [.reply(.stopped, 1)])
@@ -270,6 +281,10 @@ struct SessionTests {
             (.present(types: ["t"], cursor: nil, limit: 1), .present(types: ["t"], cursor: nil, limit: 1)),
             (.choose(row: "r", types: ["t"]), .choose(row: "r", types: ["t"])),
             (.describe(cursor: "d", limit: 2), .facts(cursor: "d", limit: 2)),
+            (
+                .identities(container: "c", cursor: "d", limit: 2),
+                .identities(container: "c", cursor: "d", limit: 2)
+            ),
         ]
         for (request, work) in expected {
             var peer = ScriptedPeer()

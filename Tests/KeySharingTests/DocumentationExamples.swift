@@ -193,6 +193,22 @@ struct DocumentationExamples {
         #expect(identifier == .zip(.encryption) && text == "PIV")
     }
 
+    @Test("The example of IdentityDetails finds whose the identity is")
+    func identityDetails() {
+        let details = IdentityDetails(
+            subject: "CN=EXAMPLE.DANA.1234567890,O=Test U.S. Government,C=US",
+            commonName: "EXAMPLE.DANA.1234567890", email: "dana@mail.example", edipi: "1234567890",
+            notAfter: Date(timeIntervalSince1970: 1_800_000_000))
+        let isDanas = details.names(person: "dana")  // true
+        #expect(isDanas)
+    }
+
+    @Test("The example of IdentityLookup finds an identity by its serial number")
+    func identityLookup() throws {
+        let found = try IdentityLookup.find("048F", in: identities)
+        #expect(found.serialNumber == "048F")
+    }
+
     @Test("The example of ItemLookup finds an item by its file name")
     func itemLookup() throws {
         let item = try ItemLookup.match("piv_048F.p12", in: items)

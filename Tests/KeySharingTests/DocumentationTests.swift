@@ -49,7 +49,7 @@ struct DocumentationTests {
                 }
             }
         }
-        #expect(count == 24)
+        #expect(count == 26)
     }
 
     @Test("Every public type that is not nested in another has an example in its doc comment")
@@ -63,6 +63,6 @@ struct DocumentationTests {
                 #expect(comment.contains("/// ```swift"), "\(source.name): \(line)")
             }
         }
-        #expect(count == 22)
+        #expect(count == 24)
     }
 }

@@ -167,6 +167,22 @@ struct ExplanationTests {
         #expect(Explanation.rows(for: other).map(\.reason) == [.otherMechanism])
     }
 
+    @Test("A request with one type that cannot be asked for enables nothing, and each item says why")
+    func refusal() {
+        let problems = TypeRequest.problems(
+            with: ["purebred2025.select.encrypt", "purebred2025.rsa.pkcs-12"], mechanism: .keySharing2025)
+        let items = generations.map { Item.file($0, under: .keySharing2025) }
+        let rows = Explanation.refusal(for: problems, items: items, mechanism: .keySharing2025)
+        #expect(rows.first?.reason == .undeclaredType)
+        #expect(rows.dropFirst().map(\.identifier) == items.map(\.identifier))
+        for row in rows.dropFirst() {
+            #expect(row.state == .disabled && row.reason == .invalidRequest)
+            #expect(row.message.contains("purebred2025.select.encrypt"))
+        }
+        let legacy = Explanation.refusal(for: problems, items: items, mechanism: .legacy)
+        #expect(legacy.dropFirst().allSatisfy { $0.state == .absent })
+    }
+
     @Test(
         "A request enables an item exactly where the item's type was asked for, in ten thousand sets of types"
     )

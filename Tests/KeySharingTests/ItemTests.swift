@@ -87,4 +87,92 @@ struct ItemTests {
         #expect(error?.code == .ambiguousName)
         #expect(error?.candidates == ["All.\(identity.label)", "Unfiltered.\(identity.label)"])
     }
+
+    @Test(
+        "What lists print names a folder or zip: with a slash, and in letters of either case",
+        arguments: [("PIV", "PIV"), ("PIV/", "PIV"), ("piv", "PIV"), ("all.ZIP", "All.zip")])
+    func containers(name: String, identifier: String) async throws {
+        #expect(try await find(name).item.identifier == identifier)
+    }
+
+    @Test("A path, and an identifier that is cut short, name a file in a folder")
+    func paths() async throws {
+        let name = identity.filename(.keySharing2025)
+        for path in [
+            "PIV/\(name)", "piv/\(name)", "PIV/\(identity.label.prefix(4))",
+            "PIV.\(identity.label.prefix(4))",
+        ] {
+            let found = try await find(path)
+            #expect(
+                found.item.identifier == "PIV.\(identity.label)" && found.containers == ["PIV"], "\(path)")
+        }
+        let older = TestIdentities.identity(.authentication, year: 2018)
+        await #expect(throws: RequestError(.noSuchItem, "")) {
+            try await find("PIV/\(older.filename(.keySharing2025))")
+        }
+    }
+
+    @Test("The start of a label or serial number names a file, with the ellipsis of a table or without")
+    func starts() async throws {
+        for start in [
+            String(identity.label.prefix(16)), identity.label.prefix(16) + "\u{2026}",
+            identity.label.prefix(16).lowercased(), identity.label.lowercased(), identity.serialNumber,
+        ] {
+            #expect(try await find(start).item.identifier == identity.label, "\(start)")
+        }
+        let name = identity.filename(.keySharing2025)
+        #expect(try await find("\(name.prefix(6))\u{2026}.p12").item.identifier == identity.label)
+    }
+
+    @Test("A start that several items have is refused with what it may mean")
+    func ambiguousStarts() throws {
+        let twins = [String(repeating: "AB", count: 32), "AC" + String(repeating: "AB", count: 31)].map {
+            Item.file(
+                IdentitySummary(
+                    label: $0, serialNumber: $0 == "" ? "" : "0\($0.prefix(3))",
+                    notBefore: identity.notBefore, facts: identity.facts), under: .keySharing2025)
+        }
+        let error = #expect(throws: RequestError.self) { try ItemLookup.match("a", in: twins) }
+        #expect(error?.code == .ambiguousName && error?.candidates == twins.map(\.identifier))
+        #expect(error?.reason == "2 items have a label or serial number that starts with \u{201C}a\u{201D}")
+        #expect(try ItemLookup.match("ab", in: twins) == twins[0])
+        #expect(try ItemLookup.match("g", in: twins) == nil)
+    }
+
+    @Test("Every item of an identity has the identity's name")
+    func all() throws {
+        let items =
+            [Item.file(identity, under: .keySharing2025), .folder(.all, created: identity.notBefore)]
+            + [Selector.all, .noFilter].map { .file(identity, in: $0, under: .keySharing2025) }
+        func names(_ name: String) throws -> [String] {
+            try ItemLookup.all(name, in: items).map(\.identifier)
+        }
+        let files = [identity.label, "All.\(identity.label)", "Unfiltered.\(identity.label)"]
+        #expect(try names(identity.filename(.keySharing2025)) == files)
+        #expect(try names(String(identity.label.prefix(8))) == files)
+        #expect(try names("all/\(identity.serialNumber)") == ["All.\(identity.label)"])
+        #expect(try names("ALL/") == ["All"])
+        #expect(try names("nobody.p12") == [])
+    }
+
+    @Test("An identity is found by its label or serial number down to a unique start, or by an item's name")
+    func identities() throws {
+        let older = TestIdentities.identity(.authentication, year: 2018)
+        let name = identity.filename(.keySharing2025)
+        for text in [
+            identity.label, String(identity.label.prefix(6)), "PIV.\(identity.label)", name,
+            "Encryption/\(name)",
+            identity.serialNumber.lowercased(),
+        ] {
+            #expect(try IdentityLookup.find(text, in: [older, identity]) == identity, "\(text)")
+        }
+        #expect(throws: RequestError(.noSuchIdentity, "")) { try IdentityLookup.find("", in: [older]) }
+        #expect(throws: RequestError(.noSuchIdentity, "")) {
+            try IdentityLookup.find("x.\(older.label)", in: [older])
+        }
+        let error = #expect(throws: RequestError.self) {
+            try IdentityLookup.find(identity.label, in: [identity, identity])
+        }
+        #expect(error?.code == .ambiguousLabel && error?.candidates.count == 2)
+    }
 }

@@ -2,6 +2,7 @@ import LocalSockets
 import Logging
 import LoopbackHTTP
 import SecretMemory
+import Synchronization
 import TestSupport
 import Testing
 
@@ -41,6 +42,31 @@ struct LoopbackServerTests {
             body: Array("\(request.method.rawValue) \(request.path) ".utf8) + request.body)
     }
 
+    @Test("A stream goes on behind its head part by part, and ends with its source")
+    func stream() async throws {
+        var limits = LoopbackServer.Limits()
+        limits.isForOwnUserOnly = true
+        let (parts, source) = AsyncStream<[UInt8]>.makeStream()
+        let server = try await LoopbackServer(
+            try LoopbackAddress("127.0.0.1:0"), limits: limits,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            streaming: { request in
+                #expect(request.query == "a=b" && request.field("HOST")?.hasPrefix("127.0.0.1:") == true)
+                let head = HTTPResponse(
+                    contentType: "text/event-stream", body: Array("head,".utf8), fields: ["X-Test": "yes"])
+                return .stream(head, parts)
+            })
+        source.yield(Array("one,".utf8))
+        source.yield(Array("two".utf8))
+        source.finish()
+        let reply = try #require(try await RawPeer.http("GET", "/?a=b", port: server.address.port))
+        #expect(reply.status == 200 && reply.fields["x-test"] == "yes")
+        #expect(reply.fields["transfer-encoding"] == "chunked" && reply.fields["content-length"] == nil)
+        let text = String(decoding: reply.body, as: UTF8.self)
+        for part in ["head,", "one,", "two"] { #expect(text.contains(part)) }
+        await server.close()
+    }
+
     @Test("The server answers one request on a connection, and says how long the answer is")
     func answers() async throws {
         try await withServer { port in
@@ -55,6 +81,45 @@ struct LoopbackServerTests {
             let head = try #require(try await RawPeer.http("HEAD", "/x", port: port))
             #expect((head.body, head.fields["content-length"]) == ([], "8"))
         }
+    }
+
+    @Test("Answers wait for their turn, and the answer of a connection that has ended is not made")
+    func leavers() async throws {
+        let (gate, asked) = (Gate(), Asked())
+        var limits = LoopbackServer.Limits()
+        limits.time = .seconds(600)
+        limits.connections = 3
+        limits.answersAtOnce = 1
+        let server = try await LoopbackServer(
+            try LoopbackAddress("127.0.0.1:0"), limits: limits,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) { request in
+            asked.paths.withLock { $0.append(request.path) }
+            await gate.pass()
+            return .text(200, request.path)
+        }
+        let port = server.address.port
+        var peers: [RawPeer] = []
+        for path in ["/first", "/second", "/third"] {
+            let peer = try RawPeer(port: port)
+            try await peer.send(Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+            peers.append(peer)
+            if path == "/first" { await gate.arrival() }
+        }
+        // Each closes the oldest connection. Status 405 needs no answer of ours, so that it shows that the server has
+        // seen all that came before.
+        let newer = try RawPeer(port: port)
+        let newest = try RawPeer(port: port)
+        #expect(try await newest.http(Array("PUT / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))?.status == 405)
+        gate.open()
+        #expect(HTTPReply(try await peers[2].rest())?.status == 200)
+        #expect(asked.paths.withLock { $0 } == ["/first", "/third"])
+        await server.close()
+        withExtendedLifetime(newer) {}
+    }
+
+    private final class Asked: Sendable {
+        let paths = Mutex<[String]>([])
     }
 
     @Test("A handler gets the value of Authorization, and printing the request does not show it")

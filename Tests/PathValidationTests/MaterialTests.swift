@@ -13,20 +13,6 @@ struct MaterialTests {
         return reader.material
     }
 
-    /// certs-only PKCS #7 of these items.
-    private static func bundle(_ certificates: [[UInt8]], _ lists: [[UInt8]]) -> [UInt8] {
-        let data = tagged(0x30, [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
-        let signed =
-            [0x02, 0x01, 0x01, 0x31, 0x00] + data + tagged(0xA0, certificates.flatMap(\.self))
-            + tagged(0xA1, lists.flatMap(\.self)) + [0x31, 0x00]
-        let object: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
-        return tagged(0x30, object + tagged(0xA0, tagged(0x30, signed)))
-    }
-
-    private static func tagged(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
-        [tag, 0x82, UInt8(contents.count >> 8), UInt8(contents.count & 0xFF)] + contents
-    }
-
     @Test("takes PEM, DER, PKCS #7 and folders of these, each certificate once")
     func forms() throws {
         let folder = try ScratchFolder()
@@ -47,7 +33,7 @@ struct MaterialTests {
         #expect(try Self.read(der).certificates == [authority.certificate])
         let crl = try write("c.crl", list.der)
         #expect(try Self.read(crl).lists.count == 1)
-        let bundle = Self.bundle([root.certificate.der, authority.certificate.der], [list.der])
+        let bundle = BundleSamples.bundle([root.certificate.der, authority.certificate.der], [list.der])
         let p7c = try write("d.p7c", bundle)
         #expect(try Self.read(p7c).certificates == [root.certificate, authority.certificate])
         #expect(try Self.read(p7c).lists.count == 1)

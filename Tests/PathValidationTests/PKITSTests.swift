@@ -65,7 +65,7 @@ enum PKITS {
 
     static func validate(_ item: Case) throws -> PathValidation {
         let certificates = try item.certificates.map(certificate)
-        var verifier = CertificateVerifier(trustAnchors: [])
+        var verifier = CertificateVerifier()
         verifier.securityLevel = 0
         if item.policies != ["2.5.29.32.0"] { verifier.acceptedPolicies = item.policies }
         verifier.requiresExplicitPolicy = item.explicitPolicy

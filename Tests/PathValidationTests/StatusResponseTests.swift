@@ -95,6 +95,35 @@ struct StatusResponseTests {
         }
     }
 
+    @Test("count for nothing once the responder is revoked, unless its certificate says that nobody need ask")
+    func revokedResponder() throws {
+        let key = try PrivateKey.generate(.p256)
+        func responder(_ extensions: [CertificateExtension]) throws -> CertificateIssuer {
+            let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+                $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+                $0.extensions = extensions
+            }
+            return CertificateIssuer(
+                certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        }
+        let revoking = try authority.list([TestAuthority.entry([7])])
+        let revoked = CertificateStatus.revoked(TestAuthority.start, reason: 1)
+        let plain = try response(revoked, by: responder([]))
+        let unasked = try response(revoked, by: responder([EncodedExtension.noCheck]))
+        // The list speaks for the certificate, so that only a response that counts revokes it.
+        #expect(check([plain], lists: [revoking]).outcome == .passed)
+        #expect(check([plain], lists: [try authority.list()]).outcome == .failed)
+        #expect(check([unasked], lists: [revoking]).outcome == .failed)
+        let finding = plain.finding(
+            on: leaf, issuedBy: authority.certificate, at: TestAuthority.now, securityLevel: nil,
+            lists: [revoking], VerificationObjects())
+        guard case .unusable(let reason) = finding else {
+            Issue.record("\(finding)")
+            return
+        }
+        #expect(reason.contains("responder's certificate is revoked"))
+    }
+
     @Test("cannot take back what a list revokes, and stand in for a list that is missing or out of date")
     func besideLists() throws {
         let good = try response(.good)

@@ -96,7 +96,7 @@ struct Trial {
     var configure: (inout CertificateVerifier) -> Void = { _ in }
 
     var validator: PathValidator {
-        var verifier = CertificateVerifier(trustAnchors: [])
+        var verifier = CertificateVerifier()
         configure(&verifier)
         let validator = PathValidator(
             verifier,
@@ -136,6 +136,9 @@ enum EncodedExtension {
     /// A freshest-list pointer, which says that there are deltas.
     static let freshest = CertificateExtension(
         oid: "2.5.29.46", value: distributionPoint(named: "http://x/d"))
+
+    /// id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1).
+    static let noCheck = CertificateExtension(oid: "1.3.6.1.5.5.7.48.1.5", value: [0x05, 0x00])
 
     /// A mapping of one policy to another; both end in a single octet below 2.16.840.1.101.3.2.1.48.
     static func mapping(_ issuer: UInt8, _ subject: UInt8) -> CertificateExtension {

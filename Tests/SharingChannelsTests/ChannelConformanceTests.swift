@@ -161,7 +161,7 @@ struct ChannelConformanceTests {
                 // The channel is not prepared here, because that would pair the apps again.
                 let channel = try channels[index].make(ends)
                 let found = try await channel.receive(
-                    by: Pair.receiver, now: Date(timeIntervalSince1970: 1_800_000_000), consent: { _ in true }
+                    by: Pair.receiver, now: Date(timeIntervalSince1970: 1_800_000_001), consent: { _ in true }
                 )
                 try #require(found?.secret == SecretBytes(utf8: "canary one"))
                 await channel.stop()

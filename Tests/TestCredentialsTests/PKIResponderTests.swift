@@ -136,7 +136,8 @@ struct PKIResponderTests {
         let first = try #require(try store.authority())
         let second = try Provisioner(store).authority(
             covering: Self.date..<Self.date.addingTimeInterval(50 * 366 * 86_400), algorithm: .p256,
-            locations: .example, from: .system)
+            locations: .example, from: .system
+        ).authority
         for (authority, number) in [(first, 1), (second, 2)] {
             #expect(authority.number == number)
             for role in TestAuthorityRole.allCases {

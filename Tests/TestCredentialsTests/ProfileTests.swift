@@ -68,7 +68,7 @@ struct ProfileTests {
     func certificates(name: String, algorithm: KeyAlgorithm) throws {
         let profile = try #require(CredentialProfile.named(name, at: Self.date))
         let authority = try Self.authority.get()
-        var verifier = CertificateVerifier(trustAnchors: [authority[.root].certificate])
+        var verifier = TrustingVerifier(trustAnchors: [authority[.root].certificate])
         verifier.intermediates = authority.issuers.map(\.issuer.certificate)
         verifier.revocationLists = try authority.revocationLists(
             revoked: [], at: Self.date, from: Self.source)

@@ -83,7 +83,7 @@ struct ProvisionerTests {
         #expect(
             Set(try merged.register())
                 == Set(certificates[..<2].map { IssuanceRecord($0, revoked: earlier) }))
-        let listed = try merged.revocationLists(at: Self.date).flatMap(\.entries)
+        let listed = try merged.revocationLists(at: Self.date).flatMap(\.list.entries)
         #expect(Set(listed.map(\.serialNumber)) == Set(certificates[..<2].map(\.serialNumber)))
     }
 
@@ -103,7 +103,7 @@ struct ProvisionerTests {
         #expect(register.last == issued.last && !register.contains(issued[0]))
     }
 
-    @Test("A run continues the one that was interrupted, and begins anew after one that was finished")
+    @Test("A run continues the one that was interrupted, and makes nothing again after one that was finished")
     func interrupted() async throws {
         let store = try store("device")
         let interrupted = try run(store)
@@ -118,7 +118,7 @@ struct ProvisionerTests {
         #expect(Set(serials).count == 24)
 
         let next = try await Provisioner(store).run(try run(store))
-        #expect((next.count, next.skipped) == (24, 0))
+        #expect((next.count, next.skipped) == (0, 24))
     }
 
     @Test("Generations start at given dates, and recovered keys are older than these")
@@ -166,7 +166,11 @@ struct ProvisionerTests {
             #"{"name": "Single"}"#, #"{"edipi": "123"}"#, #"{"email": "nobody"}"#, #"{"category": "x"}"#,
             #"[{"organization": "12345"}]"#, "[]", "{", "7", #"{"nam": "Dana Example"}"#,
             #"{"name": "DOE.JOHN.1234567890", "edipi": "1234567891"}"#, #"{"name": "Jo\u0001hn Doe"}"#,
-            #"{"name": "Jo.hn Doe"}"#, #"[{"edipi": "1234567890"}, {"name": "DOE.JOHN.1234567890"}]"#,
+            #"{"name": "Jo.hn Doe"}"#, #"{"name": "User, Test, Q"}"#, #"{"name": ", Test"}"#,
+            #"{"name": "User,"}"#,
+            #"{"name": "Te+st User"}"#, #"{"name": "Te=st User"}"#, #"{"name": "Te\"st User"}"#,
+            #"{"name": "Te/st User"}"#, #"{"name": "1 2"}"#, #"{"name": "USER\\.TEST.1234567890"}"#,
+            #"[{"edipi": "1234567890"}, {"name": "DOE.JOHN.1234567890"}]"#,
         ])
     func persons(json: String) throws {
         let error = #expect(throws: ProvisioningError(.malformedPerson, "")) {
@@ -180,7 +184,9 @@ struct ProvisionerTests {
         arguments: [
             ("J. Edgar Hoover", "HOOVER.J.EDGAR.", "j.hoover."),
             ("VAN DYKE.JOHN.Q.1234567890", "VAN DYKE.JOHN.Q.1234567890", "john.vandyke.7890"),
-            ("José Müller", "MÜLLER.JOSÉ.", "jose.muller."), ("明 李", "李.明.", "ming.li."),
+            ("José Müller", "MÜLLER.JOSÉ.", "jose.muller."), ("User, Test", "USER.TEST.", "test.user."),
+            ("VAN DYKE, JOHN Q.", "VAN DYKE.JOHN.Q.", "john.vandyke."),
+            ("O'Neil,Ann-Marie", "O'NEIL.ANN-MARIE.", "annmarie.oneil."), ("明 李", "李.明.", "ming.li."),
         ])
     func names(name: String, commonName: String, address: String) throws {
         var random = Seed("1").generator()

@@ -59,7 +59,7 @@ struct ScenarioErrorTests {
         .last(
             "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
             "persons"),
-        .last("[a]: b", "3:1", "a scenario has no key a list"),
+        .last("[a]: b", "3:4", "a key that is no text is not taken; expected a text"),
         .last(
             "servcie: {fault: slow}", "3:1", "a scenario has no key", "service"),
         .last(
@@ -186,14 +186,74 @@ struct ScenarioErrorTests {
 
     @Test("Endless nesting and aliases of aliases are refused")
     func hostile() throws {
-        let nested = "description: A.\npersons: " + String(repeating: "[", count: 100_000)
+        let nested = "description: A.\npersons: " + String(repeating: "[", count: 10_000)
         #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this is nested too deeply") == true)
         var laughs = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
         for (name, former) in zip("bcdefgh", "abcdefg") {
             let aliases = [String](repeating: "*\(former)", count: 10).joined(separator: ", ")
             laughs += "\(name): &\(name) [\(aliases)]\n"
         }
-        #expect(problem(Array(laughs.utf8))?.reason.contains("more than 10000 values") == true)
+        #expect(problem(Array(laughs.utf8))?.reason == "test.yaml:2:8: " + Self.noAliases)
+        // The parser hashes keys: an alias of aliases as a key would take ten times as long for each fifty bytes more.
+        #expect(problem(Array((laughs + "? *h\n: x\n").utf8))?.reason == "test.yaml:2:8: " + Self.noAliases)
+    }
+
+    private static let noAliases = "aliases are not taken; expected the value itself"
+
+    @Test(
+        "An alias is refused at its place wherever YAML takes one, and text that only looks like one is not",
+        arguments: [
+            ("a: &x 1\nb: *x\n", "2:4"), ("[&x 1,*x]", "1:7"), ("{&x a: 1, b:*x }", "1:13"),
+            ("- &x 1\n- !!str *x\n", "2:9"), ("&x a: b\n*x : c\n", "2:1"),
+        ])
+    func aliases(yaml: String, place: String) {
+        #expect(problem(Array(yaml.utf8))?.reason == "test.yaml:\(place): " + Self.noAliases)
+    }
+
+    @Test("Signs of aliases, anchors and keys inside text stay text")
+    func harmlessSigns() throws {
+        for text in [
+            "R&D *D", "a & b * c", "&x stands alone", "2*x and y&x", "Really? yes", "a: 'b [c] d'", "??",
+        ] {
+            #expect(throws: Never.self) { try YAMLScan.check("key: 'x \(text)'\n", most: 100) }
+        }
+    }
+
+    @Test(
+        "A key that is a list or a mapping is refused before the parser hashes it",
+        arguments: [
+            ("? [a, b]\n: c\n", "1:1"), ("x:\n  ? a\n", "2:3"), ("- ? ? a\n", "1:3"), ("[a]: b\n", "1:4"),
+            ("{{a: b}: c}", "1:8"), ("[?a]", "1:2"),
+        ])
+    func keys(yaml: String, place: String) {
+        #expect(
+            problem(Array(yaml.utf8))?.reason
+                == "test.yaml:\(place): a key that is no text is not taken; expected a text")
+    }
+
+    @Test("A long row of combining marks is refused, also one that is written as escapes")
+    func marks() {
+        let row = String(repeating: "\u{301}\u{316}", count: 200_000)
+        let escapes =
+            String(repeating: "\\u0301\\\n  \\x41\\u0301\\U00000316", count: 1)
+            + String(repeating: "\\u0301\\\n  \\U00000316", count: 16)
+        for yaml in ["description: \(row)\n", "\(row): x\n", "description: \"\(escapes)\"\n"] {
+            let error = problem(Array(yaml.utf8))
+            #expect(error?.reason.contains("more than 30 combining marks in a row") == true)
+        }
+        #expect(throws: Never.self) {
+            try YAMLScan.check("a: e" + String(repeating: "\u{301}", count: 30) + "e\u{301}", most: 10)
+        }
+    }
+
+    @Test("Too many values and too long a text are refused before and after the parser")
+    func counts() {
+        let list = "persons: [" + String(repeating: "a,", count: 20_001) + "]"
+        #expect(problem(Array(list.utf8))?.reason.contains("more than 10000 values") == true)
+        let values = "persons: [" + String(repeating: "a,", count: 10_001) + "]"
+        #expect(problem(Array(values.utf8))?.reason.contains("more than 10000 values") == true)
+        let long = "description: " + String(repeating: "a", count: 16_385)
+        #expect(problem(Array(long.utf8))?.reason == "test.yaml:1:14: this has more than 16384 bytes")
     }
 
     @Test("A misspelt name is guessed if another name is near, and not otherwise")

@@ -10,9 +10,14 @@ package enum BuiltCommand: String, Sendable, CaseIterable {
     case device = "keyshare-device"
 
     /// The binary's path.
-    package var path: String {
+    package var path: String { Self.beside(rawValue) }
+
+    /// The path of the PKCS #11 module, which other programs load.
+    package static var pkcs11Module: String { beside("libkeyshare-pkcs11.so") }
+
+    private static func beside(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent(rawValue).path
+            .appendingPathComponent(name).path
     }
 }
 

@@ -21,11 +21,18 @@ package struct StandInProvider: ProviderService {
     package var secret: Result<SecretBytes, ProviderFailure> = .success(password)
     /// The one row of the legacy list; nil where every item is a row.
     package var export: LegacyExport?
-    /// A gate that every request for content or facts must pass; nil for none.
+    /// A gate that the making of every content, export and answer about facts must pass; nil for none.
     package var gate: Gate?
     /// How many of the first passwords that are given out end all grants.
     package var rotations: UInt64 = 0
+    /// Whether requests for one item's content share one making.
+    package var sharesContent = false
     private let state = State()
+
+    /// How many contents were begun to be made.
+    package var makings: Int { state.makings.load(ordering: .relaxed) }
+    /// How many exports were made to their end.
+    package var exports: Int { state.exports.load(ordering: .relaxed) }
 
     /// The password that is given out unless a test says otherwise.
     package static let password = SecretBytes(utf8: "password")
@@ -38,6 +45,8 @@ package struct StandInProvider: ProviderService {
     private final class State: Sendable {
         let period = Mutex<UInt64?>(0)
         let passwords = Atomic<UInt64>(0)
+        let makings = Atomic(0)
+        let exports = Atomic(0)
     }
 
     /// Makes a provider of these items with these contents.
@@ -109,8 +118,14 @@ package struct StandInProvider: ProviderService {
         return services
     }
 
+    /// Says that content must be made, by one making for all if `sharesContent`.
+    package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
+        .toMake(ExpectedWork(sharedName: sharesContent ? identifier : nil))
+    }
+
     /// Answers with `contents` or else `content`, once the gate is open.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
+        state.makings.add(1, ordering: .relaxed)
         await gate?.pass()
         return if let content = contents[identifier] { content } else { try content.get() }
     }
@@ -140,8 +155,12 @@ package struct StandInProvider: ProviderService {
         return try await page(of: Item.root, after: cursor, limit: limit)
     }
 
-    /// Answers with `export`, or else with a file of three bytes for a row that exists.
+    /// Answers with `export`, or else with a file of three bytes for a row that exists, once the gate is open and
+    /// unless the task was cancelled.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
+        await gate?.pass()
+        guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "cancelled") }
+        state.exports.add(1, ordering: .relaxed)
         if let export { return export }
         _ = try await item(row)
         return LegacyExport(item: Self.file("export", size: 3), content: [1, 2, 3])
@@ -153,6 +172,13 @@ package struct StandInProvider: ProviderService {
     ) async throws(ProviderFailure) -> IdentityFactsPage {
         await gate?.pass()
         return IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)
+    }
+
+    /// Answers with the facts and details of `WireSamples`.
+    package func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        IdentityFactsPage(facts: WireSamples.detailedFacts, nextCursor: nil)
     }
 }
 

@@ -330,6 +330,28 @@ struct HostileArchiveTests {
         #expect(ZipLimits.standard.entryCount == 4_096 && ZipLimits.standard.archiveSize == 64 << 20)
     }
 
+    @Test("An archive that states too many entries is refused by its end record, before libzip reads them")
+    func statedCounts() throws {
+        // Without this look libzip would find that the central directory has no such entries: a damaged archive.
+        var malformed = try MalformedArchive([MalformedArchive.Entry("a.p12")])
+        let end = try #require(malformed.offsets(of: MalformedArchive.endSignature).last)
+        for (count, isTooMany) in [(4_097, true), (65_535, true), (4_096, false)] as [(UInt32, Bool)] {
+            malformed.put(count, at: end + 8, size: 2)
+            malformed.put(count, at: end + 10, size: 2)
+            #expect((refusal(malformed) == .tooManyEntries(limit: 4_096)) == isTooMany, "\(count)")
+        }
+        // A Zip64 end record with 560,000 entries, its locator, and an end record that leads to them.
+        malformed.put(0xFFFF, at: end + 10, size: 2)
+        var large: [UInt8] = [0x50, 0x4B, 6, 6] + [UInt8](repeating: 0, count: 52)
+        large.replaceSubrange(32..<36, with: [0x80, 0x8B, 0x08, 0x00])
+        let offset = [UInt8(end & 0xFF), UInt8(end >> 8)] + [UInt8](repeating: 0, count: 6)
+        let locator: [UInt8] = [0x50, 0x4B, 6, 7, 0, 0, 0, 0] + offset + [1, 0, 0, 0]
+        malformed.bytes.insert(contentsOf: large + locator, at: end)
+        #expect(refusal(malformed) == .tooManyEntries(limit: 4_096))
+        malformed.bytes[end + 32..<end + 36] = [1, 0, 0, 0]
+        #expect(refusal(malformed) != .tooManyEntries(limit: 4_096))
+    }
+
     @Test("An archive that ends early is refused, wherever it ends")
     func truncation() throws {
         let malformed = try MalformedArchive([

@@ -8,9 +8,64 @@
 /// Returns 0 and sets the three values, or returns the errno.
 int clinux_peer_credentials(int descriptor, uint32_t *uid, uint32_t *gid, int32_t *pid);
 
+/// Accepts a connection that waits at a listening socket, for this process alone (SOCK_CLOEXEC) and without blocking
+/// calls (SOCK_NONBLOCK, accept4(2)). Returns the descriptor, which the caller closes, or the negative errno.
+int clinux_accept(int listening);
+
 /// Keeps secrets of this process out of core dumps (RLIMIT_CORE, setrlimit(2)), and keeps other processes of the user
 /// from tracing it (PR_SET_DUMPABLE, prctl(2)). A crash ends the process at once, without Swift's backtrace.
 /// Returns 0, or the errno.
 int clinux_refuse_core_dumps(void);
+
+/// Counts the columns of a terminal that a character takes (wcwidth(3), in the locale C.UTF-8): 0 for a combining
+/// character, 2 for a wide one; 1 where that is not known.
+int clinux_column_count(uint32_t character);
+
+/// Gives a file or folder a name that nothing has (RENAME_NOREPLACE, renameat2(2)). Returns 0, or the errno: EEXIST where
+/// the name is taken, EINVAL or ENOSYS where the file system cannot do it.
+int clinux_rename_to_free(const char *source, const char *target);
+
+/// Swaps the names of two files or folders (RENAME_EXCHANGE, renameat2(2)). Returns 0, or the errno: EINVAL or ENOSYS
+/// where the file system cannot do it.
+int clinux_swap_names(const char *first, const char *second);
+
+/// Asks the kernel who owns a TCP socket of this machine (sock_diag(7)): the one at `source` that is connected to `target`.
+/// An address is that of IPv4 in 4 bytes (family AF_INET) or of IPv6 in 16 (AF_INET6), a port in the machine's order.
+/// Returns 0 and sets the user, or returns the errno: ENOENT where there is no such socket.
+int clinux_tcp_owner(
+    int family, const uint8_t *source, uint16_t source_port, const uint8_t *target, uint16_t target_port,
+    uint32_t *uid);
+
+/// What a contained process may use: each limit is the soft and the hard one (setrlimit(2)).
+struct clinux_limits {
+    /// Private memory that can be written, in bytes (RLIMIT_DATA), which counts what is committed and not what is only
+    /// reserved, as Java and Node reserve much.
+    uint64_t data;
+    /// The size of a file that is written, in bytes (RLIMIT_FSIZE).
+    uint64_t file_size;
+    /// Processor time of one process, in seconds (RLIMIT_CPU).
+    uint64_t processor_seconds;
+};
+
+/// Starts a program as the leader of a process group of its own, with limits, without core dumps, and with the signals
+/// and the mask that a shell gives a program. The kernel kills it when the thread that called this ends
+/// (PR_SET_PDEATHSIG, prctl(2)), so that the caller has to wait for it on this thread.
+///
+/// `arguments` and `environment` end in NULL. `input`, `output` and `errors` become the standard descriptors; every other
+/// descriptor must be closed on exec. Returns 0 and sets `process`, or returns the errno, that of execve(2) included.
+int clinux_spawn_contained(
+    const char *path, char *const arguments[], char *const environment[], const char *folder, int input, int output,
+    int errors, const struct clinux_limits *limits, int32_t *process);
+
+/// A descriptor that can be read once the process has ended (pidfd_open(2)); negative where there is none.
+int clinux_process_descriptor(int32_t process);
+
+/// Makes this process the parent of what its descendants leave behind (PR_SET_CHILD_SUBREAPER, prctl(2)). Returns 0, or
+/// the errno.
+int clinux_adopt_orphans(void);
+
+/// Returns the value of an environment variable, which the environment owns; a null pointer where it is not set, and in a
+/// program that runs with more rights than its caller (secure_getenv(3)).
+const char *clinux_secure_environment(const char *name);
 
 #endif

@@ -49,7 +49,7 @@ package struct ProgressBar {
         self.start = start
         let elapsed = (time - start.time) / .seconds(1)
         let rate = elapsed > 0 ? Double(done - start.done) / elapsed : 0
-        return Self.line(done, of: total, noun, rate: rate, columns: console.columns)
+        return Self.line(done, of: total, noun, rate: rate, columns: console.errorWidth ?? 80)
     }
 
     /// A bar as wide as there is room for, with what it stands for.

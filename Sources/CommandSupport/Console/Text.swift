@@ -11,10 +11,3 @@ extension Date {
         String(utcText.prefix(10))
     }
 }
-
-extension String {
-    /// The first sixteen characters of a label and an ellipsis, for tables; `show` finds an identity by as much.
-    package var abbreviated: String {
-        prefix(16) + "\u{2026}"
-    }
-}

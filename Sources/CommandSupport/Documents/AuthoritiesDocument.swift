@@ -1,3 +1,4 @@
+package import Foundation
 package import OpenSSL
 
 /// The JSON document of `trust`.
@@ -6,8 +7,18 @@ package struct AuthoritiesDocument: Codable, Sendable {
     package struct Certificate: Codable, Sendable {
         /// The subject of the certificate.
         package let subject: String
-        /// The label of the certificate.
+        /// The issuer of the certificate.
+        package let issuer: String
+        /// The label of the certificate: its SHA-256 in hexadecimal digits.
         package let label: String
+        /// The serial number in hexadecimal digits.
+        package let serial: String
+        /// When the certificate begins to be valid.
+        package let notBefore: Date
+        /// When the certificate ceases to be valid.
+        package let notAfter: Date
+        /// Whether the certificate is a root.
+        package let isRoot: Bool
         /// The certificate as PEM.
         package let pem: String
     }
@@ -18,7 +29,9 @@ package struct AuthoritiesDocument: Codable, Sendable {
     /// Describes the authorities of a test PKI.
     package init(_ certificates: [OpenSSL.Certificate]) {
         self.certificates = certificates.map {
-            Certificate(subject: "\($0.subject)", label: $0.label, pem: $0.pem)
+            Certificate(
+                subject: "\($0.subject)", issuer: "\($0.issuer)", label: $0.label, serial: $0.serialHex,
+                notBefore: $0.notBefore, notAfter: $0.notAfter, isRoot: $0.isSelfSigned, pem: $0.pem)
         }
     }
 }

@@ -13,6 +13,49 @@ package struct CertificateDocument: Codable, Sendable {
         package let message: String
     }
 
+    /// The nine fields of a FASC-N, in digits (TIG SCEPACS 2.3).
+    package struct FASCNumber: Codable, Sendable, Equatable {
+        /// The agency that issued the credential.
+        package let agencyCode: String
+        /// The system that issued it.
+        package let systemCode: String
+        /// Its number there.
+        package let credentialNumber: String
+        /// The series, 0 in general.
+        package let credentialSeries: String
+        /// How often the credential was issued, 1 and up.
+        package let individualCredentialIssue: String
+        /// The person, in the Department of Defense by the EDIPI.
+        package let personIdentifier: String
+        /// The kind of the organization: 1 is a federal agency.
+        package let organizationalCategory: String
+        /// The organization.
+        package let organizationalIdentifier: String
+        /// What the person is to the organization: 1 is an employee.
+        package let associationCategory: String
+
+        init(_ number: FASCN) {
+            let fields = number.fields
+            agencyCode = fields[0]
+            systemCode = fields[1]
+            credentialNumber = fields[2]
+            credentialSeries = fields[3]
+            individualCredentialIssue = fields[4]
+            personIdentifier = fields[5]
+            organizationalCategory = fields[6]
+            organizationalIdentifier = fields[7]
+            associationCategory = fields[8]
+        }
+
+        /// The fields in the order of the number.
+        fileprivate var fields: [String] {
+            [
+                agencyCode, systemCode, credentialNumber, credentialSeries, individualCredentialIssue,
+                personIdentifier, organizationalCategory, organizationalIdentifier, associationCategory,
+            ]
+        }
+    }
+
     /// The SHA-256 of the certificate in hexadecimal digits, by which the keychain names an identity.
     package let label: String
     /// The credential type under the rules of 2025.
@@ -21,6 +64,12 @@ package struct CertificateDocument: Codable, Sendable {
     package let legacyType: String
     /// The subject, as RFC 4514 writes names.
     package let subject: String
+    /// The common name of the subject; nil without one.
+    @Nullable package private(set) var person: String?
+    /// The e-mail address in the certificate; nil without one.
+    @Nullable package private(set) var email: String?
+    /// The person's EDIPI, ten digits; nil without one.
+    @Nullable package private(set) var edipi: String?
     /// The issuer, as RFC 4514 writes names.
     package let issuer: String
     /// The serial number in hexadecimal digits.
@@ -31,12 +80,18 @@ package struct CertificateDocument: Codable, Sendable {
     package let notAfter: Date
     /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil without the extension.
     package let keyUsage: [String]?
-    /// The purposes of the extended key usage (RFC 5280, 4.2.1.12); nil without the extension.
+    /// The purposes of the extended key usage (RFC 5280, 4.2.1.12) as dotted identifiers; nil without the extension.
     package let extendedKeyUsage: [String]?
+    /// The purposes of the extended key usage with their names, in the same order; nil without the extension.
+    package let purposes: [IdentifierDocument]?
     /// The subject alternative names (RFC 5280, 4.2.1.6), each with its kind.
     package let subjectAltNames: [String]
     /// The certificate policies (RFC 5280, 4.2.1.4) as dotted identifiers.
     package let policies: [String]
+    /// The certificate policies with their names, in the same order.
+    package let policyNames: [IdentifierDocument]
+    /// The fields of the FASC-N among the alternative names; nil without one that can be decoded.
+    @Nullable package private(set) var fascn: FASCNumber?
     /// The Windows account of the subject; `#` and octets where the extension is damaged, nil without one.
     package let securityIdentifier: String?
     /// The kind of the public key, such as `RSA`.
@@ -54,6 +109,11 @@ package struct CertificateDocument: Codable, Sendable {
     /// Whether Java's attribute marks the certificate as a trust anchor; nil for the certificate of an identity.
     package var trusted: Bool?
 
+    /// The fields of the FASC-N for text, which JSON has in ``fascn``.
+    private var fascnFields: [(name: String, value: String)] {
+        fascn.flatMap { FASCN(fields: $0.fields) }?.namedFields ?? []
+    }
+
     /// Describes a certificate on its own.
     package init(_ certificate: Certificate) {
         let facts = CertificateFacts(certificate)
@@ -61,14 +121,22 @@ package struct CertificateDocument: Codable, Sendable {
         type = Classification(facts, under: .keySharing2025).type.rawValue
         legacyType = Classification(facts, under: .legacy).type.rawValue
         subject = "\(certificate.subject)"
+        let details = IdentityDetails(certificate)
+        person = details.commonName
+        email = details.email
+        edipi = details.edipi
         issuer = "\(certificate.issuer)"
         serial = certificate.serialHex
         notBefore = certificate.notBefore
         notAfter = certificate.notAfter
         keyUsage = certificate.keyUsage?.names
         extendedKeyUsage = certificate.extendedKeyUsage
+        purposes = certificate.extendedKeyUsage?.map { IdentifierDocument(.purpose($0)) }
         subjectAltNames = certificate.subjectAlternativeNames.map(\.description)
         policies = certificate.policies
+        policyNames = certificate.policies.map { IdentifierDocument(.policy($0)) }
+        let number = certificate.subjectAlternativeNames.lazy.compactMap(\.fascn).first
+        fascn = number.map(FASCNumber.init)
         securityIdentifier = certificate.extensions.first {
             $0.oid == SecurityIdentifier.extensionType
         }.map { SecurityIdentifier(extensionValue: $0.value)?.description ?? "#\($0.value.upperHex)" }
@@ -104,11 +172,14 @@ package struct CertificateDocument: Codable, Sendable {
             ("key", "\(keyType)\(curve.map { " \($0)" } ?? ""), \(keyBits) bits"),
             ("key usage", keyUsage?.joined(separator: ", ") ?? "none"),
         ]
-        if let extendedKeyUsage {
-            fields.append(("extended key usage", extendedKeyUsage.joined(separator: ", ")))
+        if let purposes {
+            fields.append(("extended key usage", purposes.map(\.text).joined(separator: ", ")))
         }
         fields += subjectAltNames.map { ("alternative name", $0) }
-        fields += policies.map { ("policy", $0) }
+        if !fascnFields.isEmpty {
+            fields.append(("FASC-N", fascnFields.map { "\($0.name) \($0.value)" }.joined(separator: ", ")))
+        }
+        fields += policyNames.map { ("policy", $0.text) }
         if let securityIdentifier { fields.append(("security identifier", securityIdentifier)) }
         if let friendlyName { fields.append(("friendly name", friendlyName)) }
         if let localKeyID { fields.append(("local key ID", localKeyID)) }

@@ -24,8 +24,11 @@ package struct ExplanationDocument: Codable, Sendable {
         package let message: String
         /// The types that would have to be asked for to change the decision.
         package let missing: [String]
+        /// The identity whose file the item is, whose fields stand among the others; nil for other rows.
+        package let identity: IdentityDocument?
 
-        init(_ decision: ItemDecision) {
+        init(_ decision: ItemDecision, _ identities: [String: IdentitySummary]) {
+            identity = decision.item?.label.flatMap { identities[$0] }.map(IdentityDocument.init)
             identifier = decision.identifier
             filename = decision.item?.filename
             kind = decision.item?.kind.rawValue
@@ -37,6 +40,41 @@ package struct ExplanationDocument: Codable, Sendable {
             message = decision.message
             missing = decision.missing
         }
+
+        // Written by hand, because the fields of the identity stand beside those of the row, null for other rows.
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(identifier, forKey: .identifier)
+            try container.encodeIfPresent(filename, forKey: .filename)
+            try container.encodeIfPresent(kind, forKey: .kind)
+            try container.encodeIfPresent(contentType, forKey: .contentType)
+            try container.encodeIfPresent(parent, forKey: .parent)
+            try container.encode(enabled, forKey: .enabled)
+            try container.encode(state, forKey: .state)
+            try container.encode(reason, forKey: .reason)
+            try container.encode(message, forKey: .message)
+            try container.encode(missing, forKey: .missing)
+            try IdentityDocument.encode(identity, to: encoder)
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            identifier = try container.decode(String.self, forKey: .identifier)
+            filename = try container.decodeIfPresent(String.self, forKey: .filename)
+            kind = try container.decodeIfPresent(String.self, forKey: .kind)
+            contentType = try container.decodeIfPresent(String.self, forKey: .contentType)
+            parent = try container.decodeIfPresent(String.self, forKey: .parent)
+            enabled = try container.decode(Bool.self, forKey: .enabled)
+            state = try container.decode(String.self, forKey: .state)
+            reason = try container.decode(String.self, forKey: .reason)
+            message = try container.decode(String.self, forKey: .message)
+            missing = try container.decode([String].self, forKey: .missing)
+            identity = try? IdentityDocument(from: decoder)
+        }
+
+        private enum CodingKeys: CodingKey {
+            case identifier, filename, kind, contentType, parent, enabled, state, reason, message, missing
+        }
     }
 
     /// The mechanism of the request: `2025` or `legacy`.
@@ -46,10 +84,19 @@ package struct ExplanationDocument: Codable, Sendable {
     /// The decisions in the order of the lists.
     package let items: [Row]
 
-    /// Describes the decisions that `request` leads to.
-    package init(_ request: TypeRequest, _ decisions: [ItemDecision]) {
-        mechanism = request.mechanism.rawValue
-        requested = request.identifiers
-        items = decisions.map(Row.init)
+    /// Describes the decisions that a request leads to.
+    ///
+    /// - Parameters:
+    ///   - mechanism: the mechanism of the request.
+    ///   - requested: the types that were asked for.
+    ///   - decisions: the decisions in the order of the lists.
+    ///   - identities: the identities of the provider, by their labels.
+    package init(
+        _ mechanism: Mechanism, requested: [String], _ decisions: [ItemDecision],
+        of identities: [String: IdentitySummary]
+    ) {
+        self.mechanism = mechanism.rawValue
+        self.requested = requested
+        items = decisions.map { Row($0, identities) }
     }
 }

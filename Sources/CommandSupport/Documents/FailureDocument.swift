@@ -13,7 +13,7 @@ package struct FailureDocument: Codable, Sendable {
         package init(_ failure: CommandFailure) {
             code = failure.code
             message = failure.message
-            hint = failure.hint
+            hint = failure.hint.map { PasteableHint.complete($0) }
         }
     }
 

@@ -7,16 +7,16 @@ package struct FaultsDocument<Expectation: Codable & Sendable>: Codable, Sendabl
         /// The name of the fault.
         package let name: String
         /// The fault as a sentence.
-        package let sentence: String
+        package let description: String
         /// What a correct consumer does about the fault.
         package let duty: String
         /// The exit codes of a correct consumer's commands.
         package let expectation: Expectation
 
         /// Describes one fault by its parts.
-        package init(name: String, sentence: String, duty: String, expectation: Expectation) {
+        package init(name: String, description: String, duty: String, expectation: Expectation) {
             self.name = name
-            self.sentence = sentence
+            self.description = description
             self.duty = duty
             self.expectation = expectation
         }

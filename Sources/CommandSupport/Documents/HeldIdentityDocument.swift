@@ -1,4 +1,5 @@
 package import DeviceSimulation
+package import Foundation
 package import OpenSSL
 
 /// The JSON document of `show`: the attributes that a keychain shows of an identity and its key (Apple's
@@ -48,10 +49,22 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canWrap: Bool
     /// Whether the key may unwrap other keys.
     package let canUnwrap: Bool
+    /// When the certificate was revoked; left out where it was not, and where only its issuer would know.
+    package let revoked: Date?
+    /// Why the certificate was revoked, by the name in RFC 5280, 5.3.1; left out with `revoked`.
+    package let revocationReason: String?
 
-    /// Describes an identity of the consumer's keychain and its private key.
+    /// Describes an identity of a keychain and its private key.
+    ///
+    /// - Parameters:
+    ///   - certificate: the identity's certificate.
+    ///   - key: the identity's private key.
+    ///   - accessibility: the states of the device in which the keychain gives the identity.
+    ///   - accessGroup: the access group that the identity is in.
+    ///   - revoked: when and why the certificate was revoked; nil where it was not, or where that is not known.
     package init(
-        _ certificate: Certificate, _ key: PrivateKey, accessibility: Accessibility, accessGroup: String
+        _ certificate: Certificate, _ key: PrivateKey, accessibility: Accessibility, accessGroup: String,
+        revoked: (date: Date, reason: String)? = nil
     ) {
         let publicKey = certificate.publicKey
         let capabilities = certificate.capabilities(of: .private)
@@ -78,6 +91,8 @@ package struct HeldIdentityDocument: Codable, Sendable {
         canVerify = capabilities.canVerify
         canWrap = capabilities.canWrap
         canUnwrap = capabilities.canUnwrap
+        self.revoked = revoked?.date
+        revocationReason = revoked?.reason
     }
 
     /// The names of the fields with their values, for text; those of the certificate are left out.
@@ -98,5 +113,19 @@ package struct HeldIdentityDocument: Codable, Sendable {
             (name: "can verify", value: word(canVerify)), (name: "can wrap", value: word(canWrap)),
             (name: "can unwrap", value: word(canUnwrap)),
         ]
+            + (revoked.map {
+                [(name: "revoked", value: "\($0.utcText), \(revocationReason ?? "")")]
+            } ?? [])
+    }
+}
+
+extension Console {
+    /// Presents an identity of a keychain, for the `show` of either side.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func present(_ identity: HeldIdentityDocument) throws {
+        try present(identity) {
+            try fields(identity.certificate.fields + identity.fields, indent: "")
+        }
     }
 }

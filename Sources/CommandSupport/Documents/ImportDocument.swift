@@ -1,3 +1,5 @@
+internal import Diagnostics
+internal import Foundation
 package import KeySharing
 
 /// The JSON document of `import`, of the provider and of the consumer.
@@ -17,12 +19,8 @@ package struct ImportDocument: Codable, Sendable {
         package let entry: String?
         /// The result.
         package let status: Status
-        /// The label of the identity; nil for a failure.
-        package let label: String?
-        /// The credential type under the rules of 2025; nil for a failure.
-        package let type: String?
-        /// The serial number in hexadecimal digits; nil for a failure.
-        package let serial: String?
+        /// The identity, whose fields stand among the others; nil for a failure.
+        package let identity: IdentityDocument?
         /// Why the import failed; nil for an identity.
         package let error: FailureDocument.Body?
 
@@ -31,9 +29,7 @@ package struct ImportDocument: Codable, Sendable {
             self.item = item
             self.entry = entry
             self.status = status
-            label = identity.label
-            type = identity.type(.keySharing2025).rawValue
-            serial = identity.serialNumber
+            self.identity = IdentityDocument(identity)
             error = nil
         }
 
@@ -42,11 +38,30 @@ package struct ImportDocument: Codable, Sendable {
             self.item = item
             self.entry = entry
             status = .failed
-            label = nil
-            type = nil
-            serial = nil
-            error = .init(failure)
+            identity = nil
+            error = .init(failure.hinting(at: item))
         }
+
+        // Written by hand, because the fields of the identity stand beside those of the row, null for a failure.
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(item, forKey: .item)
+            try container.encodeIfPresent(entry, forKey: .entry)
+            try container.encode(status, forKey: .status)
+            try container.encodeIfPresent(error, forKey: .error)
+            try IdentityDocument.encode(identity, to: encoder)
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            item = try container.decode(String.self, forKey: .item)
+            entry = try container.decodeIfPresent(String.self, forKey: .entry)
+            status = try container.decode(Status.self, forKey: .status)
+            error = try container.decodeIfPresent(FailureDocument.Body.self, forKey: .error)
+            identity = try? IdentityDocument(from: decoder)
+        }
+
+        private enum CodingKeys: CodingKey { case item, entry, status, error }
     }
 
     /// An entry of a zip that was not looked into.
@@ -87,8 +102,8 @@ package struct ImportDocument: Codable, Sendable {
 }
 
 extension Console {
-    /// Presents the results of an import. Standard error gets the message and the hint of each failed row, and the
-    /// entries that were skipped.
+    /// Presents the results of an import. Standard error gets each cause of failures with its hint, the entries that
+    /// were skipped, and last how many were imported.
     ///
     /// - Parameters:
     ///   - document: the results.
@@ -100,26 +115,87 @@ extension Console {
     package func present(
         _ document: ImportDocument, failure: CommandFailure?, missing: CommandFailure? = nil
     ) throws {
-        let program = CommandMain.programName
-        for row in document.results {
-            guard let error = row.error else { continue }
-            let name = row.entry.map { "\(row.item) \($0)" } ?? row.item
-            Self.standardError("\(program): \(name): \(error.message)")
-            if let hint = error.hint { Self.standardError("hint: \(hint)") }
-        }
+        tellCauses(of: document)
         for entry in document.skipped ?? [] {
-            Self.standardError("\(program): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
+            Self.standardError(
+                "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
         }
         try present(document, failure: failure ?? missing, telling: [missing].compactMap(\.self)) {
-            var table = Table("RESULT", "TYPE", "SERIAL", "LABEL", "FROM")
-            for row in document.results where row.error == nil {
-                let isNamedByLabel = row.entry == nil && row.label.map(row.item.hasSuffix) == true
-                let place = row.entry.map { "\(row.item) \($0)" } ?? (isNamedByLabel ? "" : row.item)
-                table.append(
-                    row.status.rawValue, row.type ?? "", row.serial ?? "", row.label?.abbreviated ?? "", place
-                )
-            }
-            try lines(table.text)
+            try table(document.table)
+            if let summary = document.summary { note(summary) }
         }
     }
+
+    /// Tells each cause of failures once, with the only item that failed of it, or with the number of them.
+    private func tellCauses(of document: ImportDocument) {
+        var causes: [(body: FailureDocument.Body, rows: [ImportDocument.Row])] = []
+        for row in document.results {
+            guard let error = row.error else { continue }
+            if let place = causes.firstIndex(where: { $0.body == error }) {
+                causes[place].rows.append(row)
+            } else {
+                causes.append((error, [row]))
+            }
+        }
+        for (body, rows) in causes {
+            let name = rows.count == 1 ? rows[0].name : counted(rows.count, "file", "files")
+            Self.standardError("\(CommandMain.programName): \(name): \(body.message)")
+            if let hint = body.hint { Self.standardError("hint: \(hint)") }
+        }
+    }
+}
+
+extension ImportDocument.Row {
+    /// The file or item, and the entry where there is one.
+    fileprivate var name: String { entry.map { "\(item) \($0)" } ?? item }
+}
+
+extension ImportDocument {
+    /// A row for each identity and for each failure. The columns for entries and causes are there where they say
+    /// something.
+    fileprivate var table: Table {
+        let hasEntries = results.contains { $0.entry != nil }
+        let hasCauses = results.contains { $0.error != nil }
+        var table = Table(
+            [
+                "RESULT", "TYPE", .init("PERSON", .wraps(16)), .init("EXPIRES", leaves: 2),
+                .init("SERIAL", .uniqueStart(), leaves: 1), .init("LABEL", .uniqueStart()),
+                .init("FROM", .wraps(14)),
+            ]
+                + (hasEntries ? [.init("ENTRY", .uniqueStart(atLeast: Console.startOfName), leaves: 3)] : [])
+                + (hasCauses ? [.init("CAUSE", .wraps(14))] : []))
+        for row in results {
+            let identity = row.identity
+            let isNamedByLabel = row.entry == nil && identity.map { row.item.hasSuffix($0.label) } == true
+            table.append(
+                [
+                    row.status.rawValue, identity?.type ?? "", identity?.personText ?? "",
+                    identity?.expiryText ?? "", identity?.serial ?? "", identity?.label ?? "",
+                    isNamedByLabel ? "" : row.item,
+                ] + (hasEntries ? [row.entry ?? ""] : []) + (hasCauses ? [row.error?.cause ?? ""] : []))
+        }
+        return table
+    }
+
+    /// How many were imported and why the others were not, as `3 of 4 imported, 1 failed: wrong password`; nil where
+    /// the table has one row, which says it all.
+    var summary: String? {
+        guard results.count > 1 else { return nil }
+        func number(_ status: Status) -> Int { results.count { $0.status == status } }
+        var parts = ["\(number(.imported)) of \(results.count) imported"]
+        if number(.duplicate) > 0 {
+            parts.append(counted(number(.duplicate), "was there already", "were there already"))
+        }
+        var causes: [String] = []
+        for case let error? in results.map(\.error) where !causes.contains(error.cause) {
+            causes.append(error.cause)
+        }
+        if !causes.isEmpty { parts.append("\(number(.failed)) failed: " + causes.joined(separator: ", ")) }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension FailureDocument.Body {
+    /// The stable name as words, for a cell of a table: `wrong password`.
+    fileprivate var cause: String { code.replacingOccurrences(of: "-", with: " ") }
 }

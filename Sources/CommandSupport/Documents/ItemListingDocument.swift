@@ -21,13 +21,18 @@ package struct ItemListingDocument: Codable, Sendable {
         package let created: Date
         /// Whether the consumer may pick the item; left out of the provider's own list.
         package let enabled: Bool?
+        /// The identity whose file the item is, whose fields stand among the others; nil for folders and zips, and
+        /// where a provider does not tell.
+        package let identity: IdentityDocument?
 
         /// Describes an item.
         ///
         /// - Parameters:
         ///   - item: the item.
+        ///   - identities: the identities that are known, by their labels.
         ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
-        package init(_ item: Item, enabled: Bool? = nil) {
+        package init(_ item: Item, of identities: [String: IdentitySummary], enabled: Bool? = nil) {
+            identity = item.label.flatMap { identities[$0] }.map(IdentityDocument.init)
             identifier = item.identifier
             filename = item.filename
             kind = item.kind.rawValue
@@ -49,6 +54,20 @@ package struct ItemListingDocument: Codable, Sendable {
             try container.encode(size, forKey: .size)
             try container.encode(created, forKey: .created)
             try container.encodeIfPresent(enabled, forKey: .enabled)
+            try IdentityDocument.encode(identity, to: encoder)
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            identifier = try container.decode(String.self, forKey: .identifier)
+            filename = try container.decode(String.self, forKey: .filename)
+            kind = try container.decode(String.self, forKey: .kind)
+            contentType = try container.decode(String.self, forKey: .contentType)
+            parent = try container.decode(String.self, forKey: .parent)
+            size = try container.decode(Int?.self, forKey: .size)
+            created = try container.decode(Date.self, forKey: .created)
+            enabled = try container.decodeIfPresent(Bool.self, forKey: .enabled)
+            identity = try? IdentityDocument(from: decoder)
         }
 
         private enum CodingKeys: CodingKey {
@@ -81,23 +100,29 @@ extension Console {
     package func table(of rows: [ItemListingDocument.Row]) throws(CommandFailure) {
         if rows.isEmpty { note("nothing is listed") }
         let isConsumer = rows.contains { $0.enabled != nil }
-        // At the root a file's name will do; elsewhere only the identifier names it.
-        let showsIdentifiers = verbosity == .verbose || rows.contains { $0.parent != Item.root }
-        var table = Table(
-            (isConsumer ? [""] : []) + ["NAME", "TYPE", "CREATED"] + (showsIdentifiers ? ["IDENTIFIER"] : []))
+        // At the root a file's name will do; elsewhere the identifier names it alone.
+        let showsIdentifiers = isWide || verbosity == .verbose || rows.contains { $0.parent != Item.root }
+        let showsPersons = rows.contains { $0.identity != nil }
+        var columns: [Table.Column] = isConsumer ? [""] : []
+        columns.append(.init("NAME", .uniqueStart(atLeast: Self.startOfName)))
+        columns.append(.init("TYPE", .wraps(24)))
+        if showsPersons { columns.append(.init("PERSON", .wraps(14))) }
+        columns.append(.init("CREATED", leaves: 2))
+        if showsPersons { columns.append(.init("EXPIRES", leaves: 3)) }
+        if showsIdentifiers { columns.append(.init("IDENTIFIER", leaves: 1)) }
+        var table = Table(columns)
         for row in rows {
-            let mark = row.enabled == true ? "*" : "-"
-            table.append(
-                (isConsumer ? [mark] : [])
-                    + [row.filename + (row.kind == "folder" ? "/" : ""), row.contentType]
-                    + [row.created.dayText] + (showsIdentifiers ? [row.identifier] : []))
+            var cells = isConsumer ? [row.enabled == true ? "*" : "-"] : []
+            cells += [row.filename + (row.kind == "folder" ? "/" : ""), row.contentType]
+            if showsPersons { cells.append(row.identity?.personText ?? "") }
+            cells.append(row.created.dayText)
+            if showsPersons { cells.append(row.identity?.expiryText ?? "") }
+            if showsIdentifiers { cells.append(row.identifier) }
+            table.append(cells)
         }
-        for line in table.text.split(separator: "\n") {
-            if isConsumer, line.hasPrefix("-") {
-                try dimmed(String(line))
-            } else {
-                try data(String(line))
-            }
-        }
+        try self.table(table) { rows[$0].enabled == false }
     }
+
+    /// The characters that are left of a file name: the longest type, and enough of a serial number.
+    static let startOfName = 18
 }

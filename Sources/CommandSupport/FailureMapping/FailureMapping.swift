@@ -15,7 +15,7 @@ package import ZipBundles
 extension FileError: ReportableFailure {
     package static let codes: [Code] = [
         .symbolicLink, .notAFolder, .foreignOwner, .exposedFile, .exposedFolder, .damagedFile, .alreadyThere,
-        .unsuitablePath, .cannotCreate(0), .inputOutput(0),
+        .strangersEntry, .unsuitablePath, .cannotCreate(0), .inputOutput(0),
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -28,6 +28,8 @@ extension FileError: ReportableFailure {
                 hint: "name a folder of the device's own with --device, or chmod 700 this one")
         case .exposedFile: FailureMeaning(.refused, "exposed-file", hint: "chmod 600 closes it to others")
         case .alreadyThere: FailureMeaning(.refused, "already-there", hint: "--force replaces it")
+        case .strangersEntry:
+            FailureMeaning(.refused, "strangers-file", hint: "name a file in a folder of your own")
         case .unsuitablePath: FailureMeaning(.usage, "unsuitable-path", hint: "name another file")
         case .inputOutput, .damagedFile: FailureMeaning(.inputOutput)
         }
@@ -44,7 +46,7 @@ extension DeviceError: ReportableFailure {
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
-        case .locked: FailureMeaning(.refused, "device-locked", hint: "unlock the device")
+        case .locked: FailureMeaning(.refused, "device-locked", hint: .unlock)
         case .inUse: FailureMeaning(.refused, "provider-running", hint: "stop it first")
         case .beingErased:
             FailureMeaning(.refused, "device-being-erased", hint: "try again when that is done")
@@ -67,7 +69,7 @@ extension DeviceError: ReportableFailure {
         case .nothingForThisDevice:
             FailureMeaning(
                 .refused, "foreign-backup",
-                hint: "keyshare-provider merge brings identities from one device to another")
+                hint: "merge brings identities from one device to another")
         case .invalidValue, .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(
@@ -83,10 +85,12 @@ extension DeviceError: ReportableFailure {
 extension KeychainError: ReportableFailure {
     /// What to do where the file of the keychain or its master key is damaged.
     static let remedyOfDamage =
-        "keyshare-provider restore puts a backup in its place, clear an empty one; both keep what is damaged"
+        "put a backup in its place with restore, or begin an empty one, which keeps what is damaged: "
+        + "keyshare-provider clear"
     /// What to do where a record of a sound keychain does not open.
     static let remedyOfAlteration =
-        "what was altered cannot be trusted; restore puts a backup in its place, clear empties the keychain"
+        "what was altered cannot be trusted: put a backup in its place with restore, or empty the keychain: "
+        + "keyshare-provider clear"
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
@@ -99,7 +103,7 @@ extension KeychainError: ReportableFailure {
         case .decode: FailureMeaning(.inputOutput, code.name, hint: remedyOfAlteration)
         case .io, .readOnly, .notAvailable: FailureMeaning(.inputOutput, code.name)
         case .itemNotFound: FailureMeaning(.noSuchItem, code.name)
-        case .interactionNotAllowed: FailureMeaning(.refused, code.name, hint: "unlock the device")
+        case .interactionNotAllowed: FailureMeaning(.refused, code.name, hint: .unlock)
         case .dataTooLarge, .missingEntitlement: FailureMeaning(.refused, code.name)
         case .param, .duplicateItem, .internalError: FailureMeaning(.unexpected, code.name)
         }
@@ -193,12 +197,14 @@ extension PKCS12Error: ReportableFailure {
         case .unsupportedAlgorithm: FailureMeaning(.unsupportedAlgorithm)
         case .malformed: FailureMeaning(.malformed)
         case .refused(.bags): FailureMeaning(.refused, "limit", hint: "--max-bags raises this limit")
+        case .refused(.work), .refused(.iterations):
+            FailureMeaning(.refused, "limit", hint: "--patience takes more seconds, if you trust the file")
         case .refused: FailureMeaning(.refused, "limit")
         case .missingMAC:
             FailureMeaning(.refused, "missing-mac", hint: "--allow-no-mac takes it all the same")
         case .noIdentity:
             FailureMeaning(
-                .noSuchItem, "nothing-to-import", hint: "keyshare-consumer inspect shows what is in it")
+                .noSuchItem, "nothing-to-import", hint: "what is in it: keyshare-consumer inspect FILE")
         case .keyMismatch: FailureMeaning(.validationFailed, "key-mismatch")
         }
     }
@@ -241,17 +247,17 @@ extension RequestError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         let (status, hint): (ExitStatus, String?) =
             switch code {
-            case .undeclaredType: (.usage, "the types that can be asked for are listed by browse --help")
+            case .undeclaredType: (.usage, .types)
             case .deprecatedSpelling(let modern): (.usage, "use \(modern)")
             case .malformedDeclarations: (.malformed, nil)
             case .mixedMechanisms: (.usage, "ask for types of one mechanism only")
             case .otherMechanism(.legacy): (.usage, "add --mechanism legacy")
             case .otherMechanism(.keySharing2025):
                 (.usage, "ask for a legacy type, or leave out --mechanism legacy")
-            case .noSuchItem: (.noSuchItem, "browse and list show what there is")
+            case .noSuchItem: (.noSuchItem, .items)
             case .ambiguousName, .isFolder: (.noSuchItem, nil)
             case .itemDisabled: (.refused, nil)
-            case .noSuchIdentity: (.noSuchItem, "keyshare-consumer list shows what it holds")
+            case .noSuchIdentity: (.noSuchItem, "what it holds: keyshare-consumer list")
             case .ambiguousLabel: (.noSuchItem, "give more of it")
             }
         return FailureMeaning(status, code.name, hint: hint)
@@ -263,9 +269,18 @@ extension RequestError: ReportableFailure {
             "name one by its identifier: " + candidates.prefix(3).joined(separator: ", ")
         case .itemDisabled:
             candidates.isEmpty ? nil : "ask for it with --uti " + candidates.joined(separator: " --uti ")
+        case .ambiguousLabel:
+            "give more of it: "
+                + candidates.prefix(3).map { String($0.prefix(max(16, name.count + 4))) }.joined(
+                    separator: ", ")
+                + (candidates.count > 3 ? ", \u{2026}" : "")
         case .isFolder: "import one of the files in it, or \u{201C}\(name).zip\u{201D}"
-        case .undeclaredType, .deprecatedSpelling, .malformedDeclarations, .mixedMechanisms, .otherMechanism,
-            .noSuchItem, .noSuchIdentity, .ambiguousLabel:
+        case .undeclaredType:
+            NearMatch.of(name, among: Mechanism.allCases.flatMap(\.requestableTypes)).map {
+                "did you mean \u{201C}\($0)\u{201D}? " + .types
+            }
+        case .deprecatedSpelling, .malformedDeclarations, .mixedMechanisms, .otherMechanism,
+            .noSuchItem, .noSuchIdentity:
             nil
         }
     }
@@ -298,7 +313,7 @@ extension ImportError: ReportableFailure {
 extension ProviderFailure: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
-        case .notAvailable: FailureMeaning(.noSuchItem, hint: "browse and list show what there is")
+        case .notAvailable: FailureMeaning(.noSuchItem, hint: .items)
         case .refused: FailureMeaning(.refused)
         case .mixedMechanisms, .usage: FailureMeaning(.usage)
         case .malformed, .unsupportedVersion, .unknownRequest, .serviceFailed, .serverBusy, .internalError:
@@ -346,6 +361,19 @@ extension SocketError: ReportableFailure {
     }
 }
 
+extension String {
+    /// What to do where the device is locked, or was not unlocked since it started.
+    fileprivate static let unlock = "unlock the device: keyshare-device unlock"
+    /// Where the types stand that can be asked for.
+    fileprivate static let types = "the types: keyshare-consumer browse --help"
+    /// Which command shows the items that there are: the list of the program that was asked.
+    fileprivate static var items: String {
+        "what there is: "
+            + (CommandMain.programName == "keyshare-provider"
+                ? "keyshare-provider list" : "keyshare-consumer browse")
+    }
+}
+
 extension FailureMeaning {
     /// The path of a socket has more bytes than `sockaddr_un` holds (unix(7)).
     fileprivate static let socketPathTooLong = FailureMeaning(
@@ -355,7 +383,7 @@ extension FailureMeaning {
 extension SharingChannelError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
-        case .locked: FailureMeaning(.refused, code.rawValue, hint: "unlock the device")
+        case .locked: FailureMeaning(.refused, code.rawValue, hint: .unlock)
         case .alreadyUsed, .notRunning:
             FailureMeaning(.refused, code.rawValue, hint: "send the credential again")
         case .notPaired: FailureMeaning(.refused, code.rawValue, hint: "pair the two apps first")
@@ -395,14 +423,15 @@ extension ProvisioningError: ReportableFailure {
         let (status, hint): (ExitStatus, String?) =
             switch code {
             case .noSuchProfile, .typeNotInProfile:
-                (.usage, "keyshare-provider provision --help names the profiles")
+                (.usage, "the profiles: keyshare-provider provision --help")
             case .dateOutOfRange:
                 (.usage, "ask for fewer generations and recovered keys, or for later ones")
             case .malformedPerson, .malformedScenario: (.usage, nil)
-            case .noSuchScenario: (.usage, "keyshare-provider provision --list-scenarios lists them")
-            case .noSuchFault: (.usage, "keyshare-provider faults lists them")
+            case .noSuchScenario: (.usage, "the scenarios: keyshare-provider provision --list-scenarios")
+            case .noSuchFault: (.usage, "the faults: keyshare-provider faults")
             case .faultNeedsFile: (.usage, "name a file with -o")
-            case .nothingToRenew: (.noSuchItem, "keyshare-provider provision makes some first")
+            case .nothingToRenew: (.noSuchItem, "make some first: keyshare-provider provision")
+            case .notRevocable: (.refused, "the authorities that can revoke: keyshare-provider trust")
             }
         return FailureMeaning(status, code.rawValue, hint: hint)
     }
@@ -410,10 +439,10 @@ extension ProvisioningError: ReportableFailure {
     package var particularHint: String? {
         switch code {
         case .malformedPerson, .malformedScenario: remedy?.hint
-        case .noSuchScenario:
+        case .noSuchScenario, .noSuchFault:
             remedy.map { "\($0.hint) \(Self.meaning(of: code).hint ?? "")" }
-        case .noSuchProfile, .typeNotInProfile, .dateOutOfRange, .noSuchFault, .faultNeedsFile,
-            .nothingToRenew:
+        case .noSuchProfile, .typeNotInProfile, .dateOutOfRange, .faultNeedsFile, .nothingToRenew,
+            .notRevocable:
             nil
         }
     }
@@ -427,7 +456,8 @@ extension ProvisioningError.Remedy {
         case .keys(let nearest, let all):
             (nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
                 + "there are \(all.joined(separator: ", "))"
-        case .fileOfTestVector(let name): "keyshare-provider provision --fault \(name) -o FILE makes it"
+        case .fileOfTestVector(let name):
+            "make it in a file: keyshare-provider provision --fault \(name) -o \(name).p12"
         case .shorterInterval: "a shorter interval, such as 6 months"
         }
     }

@@ -4,6 +4,7 @@ internal import KeyShareWire
 internal import KeySharing
 internal import LocalSockets
 internal import OpenSSL
+internal import PersistentToken
 internal import PrivateFiles
 internal import ZipBundles
 
@@ -34,6 +35,12 @@ package protocol ReportableFailure: Failure {
     /// The exit code, the stable name and the hint of the failures of a code.
     static func meaning(of code: Code) -> FailureMeaning
 
+    /// The meanings of failures whose details say more than their code, each with what it is about.
+    static var particularMeanings: [(name: String, meaning: FailureMeaning)] { get }
+
+    /// The meaning of this very failure, by its details; nil where the code alone tells.
+    var particularMeaning: FailureMeaning? { get }
+
     /// What happened, as a phrase that goes after the name of the command.
     var message: String { get }
     /// What to do about this very failure, by its details; nil where the code alone tells.
@@ -47,6 +54,10 @@ package protocol ReportableFailure: Failure {
 extension ReportableFailure {
     /// The reason, where nothing is to be added to it.
     package var message: String { reason }
+    /// No failures whose details say more.
+    package static var particularMeanings: [(name: String, meaning: FailureMeaning)] { [] }
+    /// No more than the code tells.
+    package var particularMeaning: FailureMeaning? { nil }
     /// Nothing beyond what the code tells.
     package var particularHint: String? { nil }
     /// No failure that would say more.
@@ -54,12 +65,12 @@ extension ReportableFailure {
 
     /// What to do about this failure, as a phrase; nil where nothing is known beyond what usually helps with the exit
     /// code.
-    package var hint: String? { particularHint ?? Self.meaning(of: code).hint }
+    package var hint: String? { particularHint ?? (particularMeaning ?? Self.meaning(of: code)).hint }
 
     /// The failure as the command line shows it.
     package var commandFailure: CommandFailure {
         if let reportedCause { return reportedCause.commandFailure }
-        let meaning = Self.meaning(of: code)
+        let meaning = particularMeaning ?? Self.meaning(of: code)
         return CommandFailure(meaning.status, code: meaning.name, message, hint: hint)
     }
 }
@@ -87,6 +98,7 @@ extension FailureDomain {
         case .socket: SocketError.self
         case .provider: ProviderFailure.self
         case .provisioning: ProvisioningError.self
+        case .token: TokenError.self
         case .command: CommandFailure.self
         }
     }

@@ -7,7 +7,8 @@ package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Use this ISO 8601 date as the current time, such as 2026-03-01T12:00:00Z.", valueName: "date"),
+            "Pretend it is this date, such as 2026-03-01 or 2026-03-01T12:00:00Z (ISO 8601).",
+            valueName: "date"),
         transform: ClockOptions.date)
     package var at: Date?
 

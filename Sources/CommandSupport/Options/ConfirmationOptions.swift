@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Diagnostics
 internal import Glibc
 
 /// The confirmation of something that cannot be undone.
@@ -18,7 +19,7 @@ package struct ConfirmationOptions: ParsableArguments {
                 .notConfirmed, "there is no terminal on which to confirm this",
                 hint: "add --yes")
         }
-        Console.say("\(question) [y/N] ")
+        Console.say("\(question.visible) [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else {
             throw CommandFailure(.notConfirmed, "nothing was done")

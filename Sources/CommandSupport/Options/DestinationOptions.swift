@@ -1,25 +1,56 @@
 package import ArgumentParser
-internal import PrivateFiles
+internal import Diagnostics
+package import PrivateFiles
 internal import Foundation
 internal import Glibc
 
-/// The place to which a command writes the bytes of a file.
+/// The place to which a command writes the bytes of a file, or the files of a folder.
 package struct DestinationOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write to a file (default: - for standard output).", valueName: "file"))
+        help: ArgumentHelp("Write to a file (default: - for standard output).", valueName: "file"),
+        completion: .file())
     package var output: String?
 
+    @Flag(help: "Replace what is there already.")
+    package var force = false
+
     package init() {}
+
+    package func validate() throws {
+        guard !force || output != nil else { throw ValidationError("--force goes with -o") }
+    }
+
+    /// Makes sure that the file can be written before anything is made for it.
+    ///
+    /// - Throws: `CommandFailure` 10 where the file is there and may not be replaced.
+    package func requireFree() throws(CommandFailure) {
+        guard let output, output != "-", !force,
+            let type = try? FileManager.default.attributesOfItem(
+                atPath: Self.target(of: output))[.type] as? FileAttributeType, type == .typeRegular
+        else { return }
+        throw Self.taken(output)
+    }
+
+    private static func taken(_ path: String) -> CommandFailure {
+        CommandFailure(FileError(.alreadyThere, path: path, "\(path) is there already"))
+            .advising("--force replaces it")
+    }
+
+    /// The file that a path stands for: the target of a symbolic link.
+    private static func target(of path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    }
 
     /// Writes to the file, whole or not at all, with mode 0600; into a pipe or device that has the name of the file;
     /// or to standard output, but no binary data to a terminal.
     ///
-    /// - Throws: `CommandFailure`: 64 for binary data on a terminal, 73 where no file can be made, 74 where the
-    ///   bytes are not taken.
+    /// - Throws: `CommandFailure`: 10 where a file is there and `--force` is not given, and where another user made what
+    ///   has the file's name in a folder that others may write to; 64 for binary data on a terminal, 73 where no file
+    ///   can be made, 74 where the bytes are not taken.
     package func write(_ bytes: [UInt8], _ console: Console, isBinary: Bool = false) throws {
         if let output, output != "-" {
-            try Self.write(bytes, to: output)
+            try write(bytes, to: output)
             console.note("wrote \(bytes.count) bytes to \(output)")
             return
         }
@@ -31,26 +62,11 @@ package struct DestinationOptions: ParsableArguments {
         try console.write(Data(bytes))
     }
 
-    private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        // The target of a symbolic link is replaced, and not the link.
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
-        if let type, type != .typeRegular, type != .typeDirectory {
-            do {
-                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
-                try handle.write(contentsOf: Data(bytes))
-                try handle.close()
-            } catch {
-                throw CommandFailure(.inputOutput, "cannot write to \(path): \(error.localizedDescription)")
-            }
-            return
-        }
+    private func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
         do throws(FileError) {
-            try AtomicFile.write(bytes, to: target)
+            try OutputFile.write(bytes, to: path, replacing: force)
         } catch {
-            let failure = error.commandFailure
-            throw CommandFailure(
-                failure.status, code: failure.code, failure.message, hint: "name another file with -o")
+            throw Self.failure(error, hint: "name another file with -o")
         }
     }
 
@@ -61,6 +77,96 @@ package struct DestinationOptions: ParsableArguments {
         guard let output, output != "-" else {
             throw CommandFailure(
                 .usage, "--json needs standard output for itself", hint: "name a file with -o")
+        }
+    }
+
+    /// The failure of a file or folder, with a hint about `-o` in place of one about the device.
+    private static func failure(_ error: FileError, hint: String) -> CommandFailure {
+        let failure = error.commandFailure
+        return CommandFailure(
+            failure.status, code: failure.code, failure.message,
+            hint: [.alreadyThere, .strangersEntry].contains(error.code) ? failure.hint : hint)
+    }
+}
+
+// MARK: - Folders
+
+extension DestinationOptions {
+    /// Begins the folder that `-o` names. It gets its name when `NewFolder.publish()` is called.
+    ///
+    /// With `--force` a folder that is there is replaced, but only one that holds nothing else than an earlier run
+    /// has written: a mistyped path must not cost a user's files.
+    ///
+    /// - Parameters:
+    ///   - what: why a folder is needed, for a command line without one.
+    ///   - isOurs: tells of the name of a file in the former folder whether an earlier run wrote it.
+    /// - Throws: `CommandFailure`: 64 where `-o` names no folder, 10 where it is there already or holds other files,
+    ///   73 where it cannot be made.
+    package func newFolder(
+        what: String, isOurs: (String) -> Bool
+    ) throws(CommandFailure) -> NewFolder {
+        guard let output, output != "-" else {
+            throw CommandFailure(.usage, what, hint: "name a folder with -o")
+        }
+        if force, let others = try? Self.others(in: output, isOurs), !others.isEmpty {
+            throw CommandFailure(
+                .notReplaceable,
+                "\(output) holds other things too: \(others.prefix(3).joined(separator: ", "))",
+                hint: "name another folder with -o, or remove this one")
+        }
+        do throws(FileError) {
+            return try NewFolder(output, replacing: force)
+        } catch {
+            throw Self.failure(error, hint: "name another folder with -o")
+        }
+    }
+
+    /// Writes files into the folder that `-o` names, all of them or none.
+    ///
+    /// - Parameters:
+    ///   - files: the names and bytes of the files.
+    ///   - console: where the command says what it wrote.
+    ///   - what: why a folder is needed, for a command line without one.
+    ///   - isOurs: tells of the name of a file in the former folder whether an earlier run wrote it.
+    /// - Throws: `CommandFailure`, as ``newFolder(what:isOurs:)`` and ``publish(_:)``.
+    package func writeFolder(
+        _ files: [(name: String, bytes: [UInt8])], _ console: Console, what: String,
+        isOurs: (String) -> Bool
+    ) throws(CommandFailure) {
+        let folder = try newFolder(what: what, isOurs: isOurs)
+        defer { folder.discard() }
+        for file in files { try add(file.bytes, as: file.name, to: folder) }
+        try publish(folder)
+        console.note("wrote \(counted(files.count, "file", "files")) to the folder \(folder.path)")
+    }
+
+    /// Writes a file into a new folder.
+    ///
+    /// - Throws: `CommandFailure`: 73 or 74.
+    package func add(_ bytes: [UInt8], as name: String, to folder: NewFolder) throws(CommandFailure) {
+        do throws(FileError) {
+            try folder.add(bytes, as: name)
+        } catch {
+            throw Self.failure(error, hint: "name another folder with -o")
+        }
+    }
+
+    /// Gives a complete folder its name.
+    ///
+    /// - Throws: `CommandFailure`: 10 where the name was taken meanwhile, 73 or 74.
+    package func publish(_ folder: NewFolder) throws(CommandFailure) {
+        do throws(FileError) {
+            try folder.publish()
+        } catch {
+            throw Self.failure(error, hint: "name another folder with -o")
+        }
+    }
+
+    /// The names in a folder that no earlier run has written; every folder in it is one of them.
+    private static func others(in folder: String, _ isOurs: (String) -> Bool) throws -> [String] {
+        try PrivateFolder.names(folder).filter { name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+            return attributes[.type] as? FileAttributeType != .typeRegular || !isOurs(name)
         }
     }
 }

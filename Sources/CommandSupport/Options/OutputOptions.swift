@@ -12,6 +12,9 @@ package struct OutputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Write details to standard error too.")
     package var verbose = false
 
+    @Flag(help: "Show tables whole, however narrow the terminal.")
+    package var wide = false
+
     package init() {}
 
     package func validate() throws {
@@ -21,7 +24,7 @@ package struct OutputOptions: ParsableArguments {
     /// The console that these options ask for.
     package var console: Console {
         Console(
-            isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal,
+            isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal, isWide: wide,
             environment: ProcessInfo.processInfo.environment)
     }
 }

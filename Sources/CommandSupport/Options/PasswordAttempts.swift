@@ -8,6 +8,8 @@ package struct PasswordAttempts {
     private let given: SecretBytes?
     /// The last answer of the user that opened something.
     private var answer: SecretBytes?
+    /// The password that was tried last on a file; nil where none was given.
+    private(set) var lastTried: SecretBytes?
     private let prompt: (String) -> SecretBytes?
 
     /// Makes the passwords of a command.
@@ -54,6 +56,7 @@ package struct PasswordAttempts {
         var candidates = candidates(for: name)
         var password = candidates.next() ?? given
         while true {
+            lastTried = password
             do {
                 let result = try attempt(password)
                 if let password { keep(password) }

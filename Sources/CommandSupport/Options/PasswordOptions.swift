@@ -1,11 +1,14 @@
 package import SecretMemory
 package import ArgumentParser
+internal import Diagnostics
 internal import Foundation
 internal import Glibc
 
 /// The source of a password. Passwords are never passed as arguments, which every process on the machine can read.
 package struct PasswordOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"),
+        completion: .file())
     package var passwordFile: String?
 
     @Option(
@@ -39,7 +42,7 @@ package struct PasswordOptions: ParsableArguments {
     /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
     package func password() throws(CommandFailure) -> SecretBytes? {
         if let passwordFile {
-            return try InputFile.firstLine(passwordFile, limit: Self.limit)
+            return try InputFile.firstLine(passwordFile, limit: Self.largest)
         }
         if let passwordEnv {
             guard let value = unsafe getenv(passwordEnv) else {
@@ -49,12 +52,12 @@ package struct PasswordOptions: ParsableArguments {
             return unsafe SecretBytes(bytes)
         }
         if passwordStdin {
-            return try InputFile.firstLine("-", limit: Self.limit)
+            return try InputFile.firstLine("-", limit: Self.largest)
         }
         return nil
     }
 
-    /// Asks on the terminal without echo; nil where standard input is no terminal, or ends before a line is typed.
+    /// Asks on the terminal without echo. What the question names may be foreign text. Nil where standard input is no terminal, or ends before a line is typed.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()
@@ -62,10 +65,10 @@ package struct PasswordOptions: ParsableArguments {
         var silent = settings
         // Ctrl-C is read as a character: a signal that ended the process would leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
-        Console.say("\(question): ")
+        Console.say("\(question.visible): ")
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
         var end = PromptEnd.line
-        let answer = try? unsafe SecretBytes(capacity: limit) { buffer throws(CommandFailure) in
+        let answer = try? unsafe SecretBytes(capacity: largest) { buffer throws(CommandFailure) in
             var count = 0
             while count < buffer.count {
                 let got = unsafe read(STDIN_FILENO, buffer.baseAddress?.advanced(by: count), 1)
@@ -94,5 +97,6 @@ package struct PasswordOptions: ParsableArguments {
     /// The character that Ctrl-C types.
     private static let interruptCharacter: UInt8 = 3
 
-    private static let limit = 4096
+    /// The greatest length of a password, in bytes.
+    package static let largest = 4_096
 }

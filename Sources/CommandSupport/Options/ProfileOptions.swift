@@ -6,7 +6,8 @@ package struct ProfileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "How files are protected: \(Self.names.joined(separator: ", ")). (default: modern)",
-            valueName: "profile"))
+            valueName: "profile"),
+        completion: .list(Self.names))
     package var profile: String?
 
     @Option(help: ArgumentHelp("Key derivation iterations (default: the profile's).", valueName: "n"))

@@ -123,7 +123,8 @@ package struct GroupDefaults: Sendable {
     }
 
     private static func propertyList(_ data: Data) -> Any? {
+        guard BoundedPropertyList.isBounded(data) else { return nil }
         // The call counts as unsafe for the pointer that is its last parameter; nil is passed.
-        unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
+        return unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
     }
 }

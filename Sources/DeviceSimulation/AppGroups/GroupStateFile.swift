@@ -111,9 +111,8 @@ package struct GroupStateFile: Sendable {
         } catch {
             return .nothing(.unreadable(error.code))
         }
-        let decoder = PropertyListDecoder()
-        guard let file = try? decoder.decode(File.self, from: Data(bytes)),
-            let header = try? decoder.decode(Header.self, from: file.header)
+        guard let file = try? BoundedPropertyList.decodeBinary(File.self, from: Data(bytes)),
+            let header = try? BoundedPropertyList.decodeBinary(Header.self, from: file.header)
         else { return .nothing(.damaged) }
         guard header.version == version else { return .nothing(.otherVersion(header.version)) }
         guard now < header.expires else { return .nothing(.expired(header.expires)) }

@@ -8,9 +8,11 @@ package struct App: Sendable, Hashable {
         case fileProvider
         /// The part of a file provider that has a view and is shown in the document picker.
         case fileProviderInterface
+        /// A token driver (`com.apple.ctk-tokens`), which uses the app's keys for other apps.
+        case tokenExtension
 
         /// Whether the system lets such a program use the pasteboard; a program without a window may not.
-        package var mayUsePasteboard: Bool { self != .fileProvider }
+        package var mayUsePasteboard: Bool { self == .application || self == .fileProviderInterface }
     }
 
     /// The name in reverse DNS notation, such as `red.hound.keyshare.provider` (`CFBundleIdentifier`).
@@ -42,11 +44,13 @@ package struct App: Sendable, Hashable {
     /// application groups. This is the order in which Apple's keychain searches (`kSecAttrAccessGroup`).
     ///
     /// A group that the entitlements name without the team in front is left out, because no provisioning profile
-    /// allows it. `com.apple.token`, which has no team, is kept.
+    /// allows it. `com.apple.token`, which has no team, is kept, and comes last.
     package var accessGroups: [String] {
-        let named = entitlements.keychainAccessGroups.filter { $0 == Entitlements.tokenGroup || isOwn($0) }
+        let named = entitlements.keychainAccessGroups.filter(isOwn)
+        let system = entitlements.mayUseTokens ? [Entitlements.tokenGroup] : []
         var seen: Set<String> = []
-        return (named + [applicationIdentifier] + applicationGroups).filter { seen.insert($0).inserted }
+        return (named + [applicationIdentifier] + applicationGroups + system)
+            .filter { seen.insert($0).inserted }
     }
 
     /// The access groups to which the app can add items, the default one first. The system alone adds to
@@ -113,12 +117,14 @@ package struct App: Sendable, Hashable {
         return .onlyItsApp
     }
 
-    /// The provider's app. App and extensions share one keychain group and one application group; a second keychain
-    /// group holds the authorities of the test credentials, which are never published.
+    /// The provider's app. App and extensions share one keychain group and one application group. A second keychain
+    /// group holds the authorities of the test credentials, which are never published, and a third one the keys of the
+    /// persistent token.
     package static let provider = App(
         bundleIdentifier: Identifier.provider, teamIdentifier: providerTeam,
         entitlements: Entitlements(
-            keychainAccessGroups: [publishedGroup, authorityGroup], applicationGroups: [providerGroup]))
+            keychainAccessGroups: [publishedGroup, authorityGroup, tokenGroup],
+            applicationGroups: [providerGroup]))
 
     private static let providerTeam = "PRVD000001"
     private static let consumerTeam = "CNSM000001"
@@ -127,6 +133,8 @@ package struct App: Sendable, Hashable {
     package static let publishedGroup = "\(providerTeam).\(Identifier.publishedGroup)"
     /// The provider's keychain group with its test PKI, which is never published.
     package static let authorityGroup = "\(providerTeam).\(Identifier.authorityGroup)"
+    /// The provider's keychain group with the keys and certificates of the persistent token.
+    package static let tokenGroup = "\(providerTeam).\(Identifier.tokenGroup)"
     /// The application group of the provider's app and extensions.
     package static let providerGroup = Identifier.providerGroup
 
@@ -136,11 +144,16 @@ package struct App: Sendable, Hashable {
     /// The provider's user interface extension, which shows the legacy list and may use the pasteboard.
     package static let providerInterface = provider.member(.fileProviderInterface, name: "interface")
 
-    /// The consumer's app: another team's, with a keychain group of its own.
+    /// The provider's token extension, which uses the keys of the persistent token for other apps.
+    package static let providerToken = provider.member(
+        .tokenExtension, name: "token", entitlements: Entitlements(keychainAccessGroups: [tokenGroup]))
+
+    /// The consumer's app: another team's, with a keychain group of its own, and entitled to persistent tokens.
     package static let consumer = App(
         bundleIdentifier: Identifier.consumer, teamIdentifier: consumerTeam,
-        entitlements: Entitlements(keychainAccessGroups: ["\(consumerTeam).\(Identifier.consumer)"]))
+        entitlements: Entitlements(
+            keychainAccessGroups: ["\(consumerTeam).\(Identifier.consumer)", Entitlements.tokenGroup]))
 
     /// The apps and extensions that are installed on every device.
-    package static let installed = [provider, providerFiles, providerInterface, consumer]
+    package static let installed = [provider, providerFiles, providerInterface, providerToken, consumer]
 }

@@ -1,4 +1,5 @@
 package import PrivateFiles
+private import Glibc
 
 extension Device {
     /// The name of the file that holds the state.
@@ -18,7 +19,11 @@ extension Device {
     package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
-        guard text.last == "\n", let status = DeviceStatus(text.dropLast()) else {
+        // The file has blanks behind the status, up to a fixed length; those of older versions have none.
+        let isPadded = bytes.count == Self.lineLength
+        let words = text.dropLast()
+        let end = isPadded ? words.lastIndex { $0 != " " }.map(words.index(after:)) : words.endIndex
+        guard text.last == "\n", let end, let status = DeviceStatus(words[..<end]) else {
             throw FileError(.damagedFile, path: statePath, "\(statePath) names no state of a device")
         }
         return status
@@ -98,6 +103,17 @@ extension Device {
         }
     }
 
+    /// The number of bytes of the state's file.
+    private static let lineLength = 48
+
+    /// A status as the file holds it, in a fixed number of bytes. The longest, of a device before its first unlock and
+    /// with the greatest number, has 40.
+    private static func line(_ status: DeviceStatus) -> [UInt8] {
+        let text = "\(status)"
+        return Array(
+            (text + String(repeating: " ", count: max(lineLength - 1 - text.utf8.count, 0)) + "\n").utf8)
+    }
+
     private func change(_ body: (DeviceStatus) -> DeviceStatus) throws(FileError) {
         let changing = try FileLock.acquire(stateLockPath)
         defer { changing.release() }
@@ -106,8 +122,29 @@ extension Device {
         if next != status { try keep(next) }
     }
 
+    /// Makes the files of the state where they are missing, so that locking later needs no room on the disk. What cannot
+    /// be made is made when the state changes.
+    func reserveState() {
+        // Whoever holds the lock is changing the state and makes the file; it may be the caller himself, who would wait
+        // for ever.
+        guard unsafe access(statePath, F_OK) != 0, let changing = try? FileLock.acquireIfFree(stateLockPath)
+        else { return }
+        defer { changing.release() }
+        try? AtomicFile.write(Self.line(.new), to: statePath, replacing: false)
+    }
+
     private func keep(_ status: DeviceStatus) throws(FileError) {
-        try AtomicFile.write(Array("\(status)\n".utf8), to: statePath)
+        let line = Self.line(status)
+        do throws(FileError) {
+            try AtomicFile.write(line, to: statePath)
+        } catch {
+            // A new file needs room on the disk, which another program may have filled. The old file has as many bytes,
+            // in one sector, and takes the new ones in their place.
+            guard let file = try PrivateFile.open(statePath, isWritable: true), try file.overwrite(line)
+            else {
+                throw error
+            }
+        }
         // The state has changed whether or not anybody is told; who must not miss a change reads the file.
         try? Notifications(device: self).post(.deviceStateChanged)
     }

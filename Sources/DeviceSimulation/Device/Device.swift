@@ -10,11 +10,13 @@ private import OpenSSL
 /// provider.sock                  the provider's socket
 /// keychain/keychain.sqlite       the keychain of all apps; secrets are encrypted
 /// keychain/master.key            the keychain's key, 32 bytes
+/// keychain/generation            the number of changes of the keychain, to notice an older database
 /// keychain/damaged-<number>      a damaged keychain that was replaced, as it was
 /// containers/<bundle identifier> the app's own files
 /// groups/<application group>     the files that the apps of a group share
 /// notifications/                 an empty file for each name that was posted
 /// pasteboard/                    what an app copied last, encrypted, and who read it
+/// presence                       how the user answers when a key asks for presence
 /// public/                        files that every app may read
 /// trials/                        scratch devices, on which channels are tried
 /// state                          whether there is a passcode, and whether the device is unlocked
@@ -60,11 +62,12 @@ package struct Device: Sendable, Hashable {
     ///   - name: the socket's name without `.sock`; the provider's unless another is given.
     ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil where there is none. The folder `keyshare` is made in it, mode
     ///     0700, when it is needed.
+    ///   - making: whether `keyshare` is made; false for a look at a socket that may be there.
     /// - Throws: `DeviceError.Code.socketPathTooLong` when neither path fits; `FileError` when `keyshare` cannot be
     ///   made.
     /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
-        named name: String = providerSocket, runtimeDirectory: String?
+        named name: String = providerSocket, runtimeDirectory: String?, making: Bool = true
     ) throws -> String {
         let path = "\(folder)/\(name).sock"
         if path.utf8.count <= SocketPath.maximumLength { return path }
@@ -77,7 +80,7 @@ package struct Device: Sendable, Hashable {
                 .socketPathTooLong, path: path,
                 "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)")
         }
-        try PrivateFolder.make(PrivateFolder.parent(of: shortened))
+        if making { try PrivateFolder.make(PrivateFolder.parent(of: shortened)) }
         return shortened
     }
 
@@ -124,6 +127,27 @@ package struct Device: Sendable, Hashable {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
 
+    /// Tells whether the folder is a device's, by what is in it.
+    package static func isDevice(folder: String) -> Bool {
+        [keychainName, "containers", "state", "pasteboard", "notifications", "trials"].contains {
+            FileManager.default.fileExists(atPath: "\(folder)/\($0)")
+        }
+    }
+
+    /// Tells whether a device can be made in the folder: it is missing, or holds nothing but hidden files, sockets with
+    /// their locks, and what a file system keeps in its root.
+    package static func isFree(folder: String) -> Bool {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.allSatisfy {
+            $0.hasPrefix(".") || $0.hasSuffix(".sock") || $0.hasSuffix(".sock.lock") || $0 == "lost+found"
+        }
+    }
+
+    /// Makes the folder of the apps' own files, by which other commands know the device while nothing else is on it.
+    ///
+    /// - Throws: `FileError` when it cannot be made.
+    package func begin() throws(FileError) { _ = try subfolder("containers") }
+
     private static let keychainName = "keychain"
 
     /// Erases the device: everything that apps and system keep on it, and the device's state. The caller holds
@@ -142,9 +166,13 @@ package struct Device: Sendable, Hashable {
     /// The names of a device's files and folders, sockets left out. The keychain is the last to be erased, because a
     /// folder counts as a device by it.
     static let names = [
-        "containers", "groups", "notifications", "pasteboard", "public", "state", "state.lock", "trials",
+        "containers", "groups", "notifications", "pasteboard", "presence", "presence.lock", "public",
+        "state", "state.lock", "trials",
         keychainName,
     ]
+
+    /// The path of the file that says how the user answers, which may be missing.
+    var presencePath: String { folder + "/presence" }
 
     /// The path of the keychain's folder, which may be missing.
     var keychainPath: String { folder + "/" + Self.keychainName }
@@ -174,6 +202,11 @@ package struct Device: Sendable, Hashable {
     /// Gives the path of the pasteboard's folder, which is made on first use.
     func pasteboardFolder() throws(FileError) -> String {
         try subfolder("pasteboard")
+    }
+
+    /// Whether the pasteboard was made.
+    var hasPasteboard: Bool {
+        FileManager.default.fileExists(atPath: folder + "/pasteboard/master.key")
     }
 
     private func subfolder(_ components: String...) throws(FileError) -> String {

@@ -19,6 +19,13 @@ package struct Entitlements: Sendable, Hashable {
     /// used through it.
     package static let tokenGroup = "com.apple.token"
 
+    /// The most groups of one kind in entitlements that are read. Groups are compared with each other.
+    package static let mostGroups = 1_000
+    /// The greatest size of entitlements that are read, in bytes.
+    package static let largestFile = BoundedPropertyList.largest
+    /// The most lists and mappings in entitlements in XML, and so the greatest depth.
+    package static let mostContainers = BoundedPropertyList.mostContainers
+
     /// Whether the app may use keys of persistent tokens.
     package var mayUseTokens: Bool { keychainAccessGroups.contains(Self.tokenGroup) }
 }
@@ -36,6 +43,11 @@ extension Entitlements: Codable {
         let lists = try decoder.container(keyedBy: CodingKeys.self)
         func list(_ key: CodingKeys) throws -> [String] {
             let names = try lists.decodeIfPresent([String].self, forKey: key) ?? []
+            guard names.count <= Self.mostGroups else {
+                throw DeviceError(
+                    .invalidEntitlements, path: "",
+                    "the entitlements name more than \(Self.mostGroups) groups of one kind")
+            }
             if let name = names.first(where: { !PrivateFolder.isPlainName($0) }) {
                 throw DeviceError(
                     .invalidGroupName, path: "", "\u{201C}\(name.prefix(64))\u{201D} can be no group's name")
@@ -63,7 +75,7 @@ extension Entitlements: Codable {
     ///   `.invalidGroupName` where a text cannot be the name of a group.
     package init(plist: [UInt8]) throws(DeviceError) {
         do {
-            self = try PropertyListDecoder().decode(Entitlements.self, from: Data(plist))
+            self = try BoundedPropertyList.decode(Entitlements.self, from: Data(plist))
         } catch let error as DeviceError {
             throw error
         } catch {

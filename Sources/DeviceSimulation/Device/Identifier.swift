@@ -15,6 +15,9 @@ package enum Identifier {
     /// The keychain group, without the team, in which the provider keeps the authorities of its test credentials.
     package static let authorityGroup = "red.hound.keyshare.authorities"
 
+    /// The keychain group, without the team, in which the provider's token extension keeps keys and certificates.
+    package static let tokenGroup = "red.hound.keyshare.token"
+
     /// The keychain service under which the keychain channel keeps a credential.
     package static let keychainChannel = "red.hound.keyshare.credential"
     /// The keychain service under which the database channel keeps the key to its rows.
@@ -48,6 +51,10 @@ package struct NotificationName: Sendable, Hashable, ExpressibleByStringLiteral 
     package static let passwordChanged: NotificationName = "red.hound.keyshare.password-changed"
     /// Posted when the device was locked, unlocked or restarted, and when its passcode was set or removed.
     package static let deviceStateChanged: NotificationName = "red.hound.keyshare.device-state"
+    /// Posted when tokens were registered or removed.
+    package static let tokensChanged: NotificationName = "red.hound.keyshare.tokens-changed"
+    /// Posted when the user's answer to questions of presence was set, and when a question was asked or answered.
+    package static let presenceAnswered: NotificationName = "red.hound.keyshare.presence"
     /// Posted by the sender when a credential is on a channel.
     package static let credentialSent: NotificationName = "red.hound.keyshare.credential"
 }

@@ -15,7 +15,8 @@ extension Device {
     /// Copies the keychain of `source` to this device, as restoring an encrypted backup to a new phone does: all items
     /// but those bound to their device. Items that are here already stay as they are.
     ///
-    /// When this throws or is interrupted, this device's keychain is as it was.
+    /// When this throws or is interrupted, this device's keychain is as it was. The source may be anybody's: its database
+    /// is compared with the tables of a keychain before any row is read, and read within ``ForeignDatabaseLimits``.
     ///
     /// - Throws: `DeviceError.Code.locked` unless both devices are unlocked; `KeychainError` when either keychain fails
     ///   or an item of the source was altered; `FileError`.
@@ -24,7 +25,7 @@ extension Device {
         for device in [self, source] {
             try device.requireUnlocked()
         }
-        let backup = try KeychainStore(device: source, newMasterKey: MasterKey.random)
+        guard let backup = try KeychainStore(foreign: source) else { return KeychainRestoration() }
         let target = try KeychainStore(device: self, newMasterKey: MasterKey.random)
         return try backup.read { database in
             let rows = try KeychainRecord.fetchAll(database)
@@ -132,14 +133,13 @@ extension Device {
         do {
             return try backup.queue.read { database in
                 let rows = try KeychainRecord.fetchAll(database)
-                var result = KeychainRestoration()
-                try store.queue.inTransaction(.immediate) { target in
+                return try store.transaction { target in
                     let removed = try KeychainRecord.deleteAll(in: target, groups: groups)
                     guard removed.isEmpty || replacing else {
                         throw DeviceError(
                             .keychainNotEmpty, path: folder, "the keychain is not empty")
                     }
-                    result = try store.insert(rows, to: target) { row in
+                    let result = try store.insert(rows, to: target) { row in
                         let opened = try backup.open(row)
                         guard let opened, groups?.contains(opened.record.accessGroup) != false else {
                             return nil
@@ -157,9 +157,8 @@ extension Device {
                     }
                     // A group that lost its items and got none has changed too.
                     try KeychainRecord.countChange(of: removed, in: target)
-                    return .commit
+                    return result
                 }
-                return result
             }
         } catch let error as DatabaseError {
             throw KeychainError(error)
@@ -213,7 +212,7 @@ extension KeychainStore {
                 result.left += 1
             }
         }
-        try KeychainRecord.countChange(of: groups, in: database)
+        try KeychainRecord.countChange(of: groups, onlyAdding: true, in: database)
         return result
     }
 }

@@ -67,8 +67,9 @@ extension KeychainFiles {
         key: SealingKey, except groups: [String]
     ) -> [(record: KeychainRecord, secret: SecretBytes)] {
         guard let size = try? databaseSize(), size > 0 else { return [] }
-        let configuration = Configuration.hardened(label: "damaged keychain", readonly: true)
+        let configuration = Configuration.foreign(label: "damaged keychain", path: database)
         let items = try? DatabaseQueue(path: database, configuration: configuration).read { database in
+            try KeychainSchema.requireTables(database, isWriting: false)
             let rows = try Row.fetchCursor(
                 database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
             var items: [(record: KeychainRecord, secret: SecretBytes)] = []
@@ -101,6 +102,7 @@ extension KeychainFiles {
         } else {
             try Self.move(masterKey, to: aside.masterKey)
         }
+        try Self.move(generation, to: aside.generation)
         try PrivateFolder.synchronize(aside.folder)
         try PrivateFolder.synchronize(folder)
         return aside.folder
@@ -108,6 +110,7 @@ extension KeychainFiles {
 
     /// Moves the database of `fresh` here, and then the key, where that is new too.
     fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
+        try Self.move(fresh.generation, to: generation)
         try Self.move(fresh.database, to: database)
         try PrivateFolder.synchronize(folder)
         guard withKey else { return }
@@ -138,7 +141,7 @@ extension KeychainStore {
             groups.insert(record.accessGroup)
             count += 1
         }
-        try KeychainRecord.countChange(of: groups, in: database)
+        try KeychainRecord.countChange(of: groups, onlyAdding: true, in: database)
         return count
     }
 }

@@ -62,7 +62,7 @@ extension Keychain {
                 changed.insert(record.accessGroup)
                 outcomes.append(.added(try IdentityAttributes(record)))
             }
-            try KeychainRecord.countChange(of: changed, in: database)
+            try KeychainRecord.countChange(of: changed, onlyAdding: true, in: database)
             return outcomes
         }
     }
@@ -103,6 +103,30 @@ extension Keychain {
         try rows(
             after: id, limit: limit, accessGroup: accessGroup, columns: IdentityAttributes.columns,
             IdentityAttributes.init)
+    }
+
+    /// Gives the identities of a group that were added since an earlier reading; all of them where there was none, and
+    /// where an item has gone or changed since.
+    ///
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database.
+    package func identityAttributes(
+        accessGroup: String, after earlier: IdentityReading?
+    ) throws(KeychainError) -> (added: [IdentityAttributes], reading: IdentityReading) {
+        let groups = try searched(accessGroup)
+        return try store.read { database in
+            // A keychain of an earlier version, which nobody may write, does not count what went.
+            let removals = try store.manifest.map { _ in
+                try KeychainRecord.removals(of: groups, in: database)
+            }
+            var reading = IdentityReading(lastID: 0, removals: removals)
+            reading.isContinuation = removals != nil && earlier?.removals == removals
+            let last = reading.isContinuation ? earlier?.lastID ?? 0 : 0
+            let added = try rows(
+                after: last, limit: .max, groups: groups, columns: IdentityAttributes.columns, in: database,
+                IdentityAttributes.init)
+            reading.lastID = added.last?.id ?? last
+            return (added, reading)
+        }
     }
 
     /// Finds the identity called `label`, without the private key.
@@ -185,23 +209,29 @@ extension Keychain {
         after id: Int64, limit: Int, accessGroup: String?, columns: String, _ make: (Row) throws -> Value
     ) throws(KeychainError) -> [Value] {
         let groups = try searched(accessGroup)
-        let limit = max(limit, 0)
-        return try store.read { database in
-            let statement = try database.cachedStatement(
-                sql: """
-                    SELECT \(columns) FROM item INDEXED BY itemByGroup
-                    WHERE accessGroup = ? AND class = 'idnt' AND id > ? ORDER BY id LIMIT ?
-                    """)
-            // One query for each group: over several groups SQLite would have to sort all identities.
-            var values: [Value] = []
-            for group in groups {
-                let cursor = try Row.fetchCursor(statement, arguments: [group, id, limit])
-                while let row = try cursor.next() {
-                    values.append(try make(row))
-                }
-            }
-            return Array(values.sorted { $0.id < $1.id }.prefix(limit))
+        return try store.read {
+            try rows(after: id, limit: max(limit, 0), groups: groups, columns: columns, in: $0, make)
         }
+    }
+
+    private func rows<Value: Identifiable<Int64>>(
+        after id: Int64, limit: Int, groups: [String], columns: String, in database: Database,
+        _ make: (Row) throws -> Value
+    ) throws -> [Value] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT \(columns) FROM item INDEXED BY itemByGroup
+                WHERE accessGroup = ? AND class = 'idnt' AND id > ? ORDER BY id LIMIT ?
+                """)
+        // One query for each group: over several groups SQLite would have to sort all identities.
+        var values: [Value] = []
+        for group in groups {
+            let cursor = try Row.fetchCursor(statement, arguments: [group, id, limit])
+            while let row = try cursor.next() {
+                values.append(try make(row))
+            }
+        }
+        return Array(values.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     private func identityRow<Value>(

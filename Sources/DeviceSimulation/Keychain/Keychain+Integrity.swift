@@ -15,19 +15,27 @@ extension Keychain {
     /// - Throws: `KeychainError` when the file cannot be read at all.
     /// - Returns: the faults; empty when all is well.
     package func quickCheck() throws(KeychainError) -> [KeychainProblem] {
+        try structure("quick_check")
+    }
+
+    private func structure(_ pragma: String) throws(KeychainError) -> [KeychainProblem] {
         try store.read { database in
-            try String.fetchAll(database, sql: "PRAGMA quick_check")
+            try String.fetchAll(database, sql: "PRAGMA \(pragma)")
                 .filter { $0 != "ok" }.map(KeychainProblem.structure) + KeychainSchema.problems(database)
         }
     }
 
-    /// Looks for damage in the structure, and decrypts every item of the device, other apps' included, to see whether
-    /// it was altered. No secret leaves this call. An item that somebody deleted from the file leaves no trace.
+    /// Looks for damage in the structure (`PRAGMA integrity_check`, which compares each index with its table), and
+    /// decrypts every item of the device, other apps' included, to see whether it was altered. Goes on behind what it
+    /// finds. No secret leaves this call. Items that another program deleted or put back, and a database that was put
+    /// back as a whole, are told by the sealed account of the items, as far as the file with the number of changes can
+    /// tell.
     ///
     /// - Throws: `KeychainError` when the file cannot be read at all.
     /// - Returns: the faults; empty when all is well.
     package func verifyIntegrity() throws(KeychainError) -> [KeychainProblem] {
-        let structure = try quickCheck()
+        let structure =
+            try structure("integrity_check") + store.manifestProblems().map(KeychainProblem.structure)
         return try store.read { database in
             var problems = structure
             let rows = try Row.fetchCursor(

@@ -23,7 +23,7 @@ extension Keychain {
             var record = record
             record.id = try KeychainRecord.reserveIDs(1, in: database)
             try insert(record, item.secret, in: database)
-            try KeychainRecord.countChange(of: [group], in: database)
+            try KeychainRecord.countChange(of: [group], onlyAdding: true, in: database)
             return record.id
         }
     }

@@ -160,9 +160,12 @@ extension Keychain {
         return try KeychainRecord.secret(row, key: store.key)
     }
 
+    /// The greatest size of an attribute and of a secret, in bytes.
+    package static let largestAttribute = 1 << 20
+
     /// Refuses texts with a NUL, which the database would cut short, and attributes of more than 1 MiB.
     static func check(texts: [String], sizes: [Int]) throws(KeychainError) {
-        let most = 1 << 20
+        let most = largestAttribute
         guard sizes.allSatisfy({ $0 <= most }), texts.allSatisfy({ $0.utf8.count <= most }) else {
             throw KeychainError(.dataTooLarge, "an attribute of the item has more than \(most) bytes")
         }

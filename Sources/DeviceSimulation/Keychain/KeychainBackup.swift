@@ -19,6 +19,20 @@ struct KeychainBackup {
     /// The associated data with which the backup's key is encrypted under the master key.
     private static let keyContext = Array("keyshare keychain backup 1".utf8)
 
+    /// The statements that make the tables of a backup.
+    private static let schema = """
+        \(KeychainRecord.schema)
+        \(KeychainRecord.schemaOfMoreClasses)
+        CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL, whole BLOB NOT NULL) STRICT;
+        """
+
+    /// The tables and indexes of a backup, as SQLite describes them.
+    private static func objects() throws -> [String: String] {
+        let model = try DatabaseQueue()
+        try model.inDatabase { try $0.execute(sql: schema) }
+        return try model.read(KeychainSchema.objects)
+    }
+
     /// Gives the associated data that authenticates the backup as a whole: a hash over every item's encrypted secret in
     /// order. Each encrypted secret is bound to its item, so an item that is missing, added, or of another backup shows.
     private static func contents(_ database: Database) throws -> [UInt8] {
@@ -45,35 +59,34 @@ struct KeychainBackup {
             throw FileError.inputOutput("cannot read", path, errno: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw isNoBackup("it is no regular file") }
-        let configuration = Configuration.hardened(label: "backup", readonly: true)
         do {
             // SQLite takes a name that begins with "file:" for a URI.
             queue = try DatabaseQueue(
-                path: path.hasPrefix("/") ? path : "./" + path, configuration: configuration)
-            let facts = try queue.read { database in
-                // A missing or different table shows here, before anything is restored.
-                try database.execute(
-                    sql: "SELECT \(KeychainRecord.columns), sealed FROM item LIMIT 0")
+                path: path.hasPrefix("/") ? path : "./" + path,
+                configuration: .foreign(label: "backup", path: path))
+            try queue.read { database in
                 guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
                     throw isNoBackup("it is not marked as one")
                 }
                 guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
                     throw isNoBackup("it was made by another version")
                 }
-                return (
-                    check: try String.fetchOne(database, sql: "PRAGMA quick_check"),
-                    sealed: try Data.fetchOne(database, sql: "SELECT sealed FROM backup"),
-                    proof: try Data.fetchOne(database, sql: "SELECT proof FROM backup"),
-                    whole: try Data.fetchOne(database, sql: "SELECT whole FROM backup"),
-                    contents: try Self.contents(database)
-                )
+                // Before any row is read: a view in place of a table would run what its author wrote.
+                let differences = try KeychainSchema.differences(
+                    KeychainSchema.objects(database), from: Self.objects())
+                if let difference = differences.first { throw isNoBackup(difference) }
+                guard try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok" else {
+                    throw isNoBackup("it is damaged")
+                }
             }
-            guard facts.check == "ok", let sealed = facts.sealed, let proof = facts.proof,
-                let whole = facts.whole
-            else {
-                throw isNoBackup("it is damaged")
+            let facts = try queue.read { database in
+                guard let row = try Row.fetchOne(database, sql: "SELECT sealed, proof, whole FROM backup"),
+                    let sealed = Data.fromDatabaseValue(row[0]), let proof = Data.fromDatabaseValue(row[1]),
+                    let whole = Data.fromDatabaseValue(row[2])
+                else { throw isNoBackup("it is damaged") }
+                return (sealed: [UInt8](sealed), proof: [UInt8](proof), whole: [UInt8](whole))
             }
-            let own = master.open([UInt8](sealed), associatedData: Self.keyContext)
+            let own = master.open(facts.sealed, associatedData: Self.keyContext)
             isOwn = own != nil
             guard let key = given ?? own else {
                 throw DeviceError(
@@ -81,9 +94,11 @@ struct KeychainBackup {
             }
             guard key.count == SealingKey.byteCount,
                 case let sealing = try SealingKey(key),
-                sealing.open([UInt8](proof), associatedData: Self.keyContext) != nil
+                sealing.open(facts.proof, associatedData: Self.keyContext) != nil
             else { throw DeviceError(.wrongBackupKey, path: path, "the key is not the one to this backup") }
-            guard sealing.open([UInt8](whole), associatedData: facts.contents) != nil else {
+            // The items are looked at when it is known that the key is theirs.
+            let contents = try queue.read(Self.contents)
+            guard sealing.open(facts.whole, associatedData: contents) != nil else {
                 throw isNoBackup("items are missing, or are not those that were written")
             }
             self.key = sealing
@@ -122,9 +137,7 @@ struct KeychainBackup {
                 sql: """
                     PRAGMA application_id = \(applicationID);
                     PRAGMA user_version = \(version);
-                    \(KeychainRecord.schema)
-                    \(KeychainRecord.schemaOfMoreClasses)
-                    CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL, whole BLOB NOT NULL) STRICT;
+                    \(schema)
                     """)
             var count = 0
             try database.inTransaction {

@@ -11,6 +11,54 @@ struct KeychainFiles {
     var database: String { folder + "/keychain.sqlite" }
     var masterKey: String { folder + "/master.key" }
 
+    /// The file with the number of the database's changes, as 20 digits and a line feed.
+    var generation: String { folder + "/generation" }
+
+    /// What the file `generation` says.
+    enum Generation: Equatable {
+        /// The number of changes, or of one of the last.
+        case changes(Int64)
+        case missing
+        /// The file holds no number, or is not ours.
+        case unreadable
+    }
+
+    /// Reads the number of changes that was noted last.
+    func readGeneration() -> Generation {
+        do {
+            guard let bytes = try PrivateFile.open(generation)?.read(atMost: 22) else { return .missing }
+            guard bytes.count == 21, bytes.last == UInt8(ascii: "\n"),
+                let number = Int64(String(decoding: bytes.dropLast(), as: UTF8.self)), number >= 0
+            else { return .unreadable }
+            return .changes(number)
+        } catch {
+            return .unreadable
+        }
+    }
+
+    /// Makes the file with the number 0, unless there is one.
+    ///
+    /// - Throws: `FileError`.
+    func makeGeneration() throws(FileError) {
+        guard readGeneration() == .missing else { return }
+        try AtomicFile.write(Self.digits(0), to: generation)
+    }
+
+    /// Notes the number of changes. Does nothing where there is no file: somebody removed it, and a new one would hide
+    /// that. It does not wait for the disk, because a number that a power cut takes back only tells less.
+    ///
+    /// - Throws: `FileError`.
+    func noteGeneration(_ changes: Int64) throws(FileError) {
+        _ = try PrivateFile.open(generation, isWritable: true)?.overwrite(
+            Self.digits(changes), synchronizing: false)
+    }
+
+    private static func digits(_ number: Int64) -> [UInt8] {
+        let digits = Array(String(number).utf8)
+        return [UInt8](repeating: UInt8(ascii: "0"), count: max(20 - digits.count, 0)) + digits
+            + [UInt8(ascii: "\n")]
+    }
+
     /// Takes the lock under which one process at a time opens the keychain. Nil where the files cannot be written and
     /// there is no lock file: nothing can change then.
     ///

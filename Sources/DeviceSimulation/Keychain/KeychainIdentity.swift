@@ -104,3 +104,13 @@ package struct OpenedIdentity: Sendable {
     /// The private key, PKCS #8 (RFC 5208), unencrypted.
     package let privateKey: SecretBytes
 }
+
+/// How far the identities of a group were read, for reading on from there.
+package struct IdentityReading: Sendable, Hashable {
+    /// The last id that was read; 0 for none.
+    var lastID: Int64
+    /// The number of changes by which an item of the group went or changed; nil where that is not known.
+    var removals: Int64?
+    /// Whether what was read was added since the reading before, and nothing has gone or changed.
+    package internal(set) var isContinuation = false
+}

@@ -90,10 +90,13 @@ package struct NewItem: Sendable {
     }
 
     /// Makes a certificate item from DER. The certificate is public, so its data may be read in any state.
-    package static func certificate(_ certificate: [UInt8], label: String) -> NewItem {
+    package static func certificate(
+        _ certificate: [UInt8], label: String, applicationTag: [UInt8] = []
+    ) -> NewItem {
         NewItem(
-            itemClass: .certificate, attributes: KeychainAttributes(label: label), secret: SecretBytes([]),
-            certificate: certificate, accessibility: .always)
+            itemClass: .certificate,
+            attributes: KeychainAttributes(label: label, applicationTag: applicationTag),
+            secret: SecretBytes([]), certificate: certificate, accessibility: .always)
     }
 
     /// Makes a key item without a certificate.

@@ -80,7 +80,8 @@ struct KeychainRecord {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(bigEndian value: Int64) {
+    /// Appends the eight bytes of `value`, the most significant first.
+    mutating func append(bigEndian value: Int64) {
         for shift in stride(from: 56, through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: value >> Int64(shift)))
         }
@@ -164,26 +165,54 @@ extension KeychainRecord {
         return (record, secret)
     }
 
+    /// The greatest id that is given: far more than there will ever be, and far below what the sequence can hold.
+    static let largestID: Int64 = 1 << 62
+
     /// Takes the next `count` ids out of the sequence.
     ///
     /// - Returns: the first of them.
     static func reserveIDs(_ count: Int, in database: Database) throws -> Int64 {
         let last = try Int64.fetchOne(
             database,
-            sql: "UPDATE sequence SET last = last + ? WHERE name = 'item' RETURNING last",
-            arguments: [count])
+            sql:
+                "UPDATE sequence SET last = last + ? WHERE name = 'item' AND last BETWEEN 0 AND ? RETURNING last",
+            arguments: [count, largestID])
         guard let last else { throw KeychainError(.invalidKeychain, "the keychain has no sequence of ids") }
         return last - Int64(count) + 1
     }
 
     /// Adds one to the number of changes of each of `accessGroups`.
-    static func countChange(of accessGroups: Set<String>, in database: Database) throws {
+    ///
+    /// - Parameter onlyAdding: whether items were added, and none went or was changed. Of a change that is not, readers
+    ///   that go on from an earlier reading must know.
+    static func countChange(
+        of accessGroups: Set<String>, onlyAdding: Bool = false, in database: Database
+    ) throws {
         let statement = try database.cachedStatement(
             sql: """
-                INSERT INTO change VALUES (?, 1) ON CONFLICT (accessGroup) DO UPDATE SET count = count + 1
+                INSERT INTO change (accessGroup, count) VALUES (?, 1)
+                ON CONFLICT (accessGroup) DO UPDATE SET count = count + 1
                 """)
         for group in accessGroups.sorted() {
             try statement.execute(arguments: [group])
         }
+        guard !onlyAdding else { return }
+        // A keychain of an earlier version has no such column, until it is opened by a command that may migrate it.
+        guard try database.columns(in: "change").contains(where: { $0.name == "removals" }) else { return }
+        let removal = try database.cachedStatement(
+            sql: "UPDATE change SET removals = removals + 1 WHERE accessGroup = ?")
+        for group in accessGroups.sorted() {
+            try removal.execute(arguments: [group])
+        }
+    }
+
+    /// The number of changes of `groups` by which an item went or changed.
+    static func removals(of groups: [String], in database: Database) throws -> Int64 {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT coalesce(sum(removals), 0) FROM change
+                WHERE accessGroup IN (\(databaseQuestionMarks(count: groups.count)))
+                """)
+        return try Int64.fetchOne(statement, arguments: StatementArguments(groups)) ?? 0
     }
 }

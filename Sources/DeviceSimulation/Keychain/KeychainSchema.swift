@@ -3,13 +3,22 @@ internal import GRDB
 /// The keychain's tables in each version of this program, and a comparison of a database with them.
 enum KeychainSchema {
     /// The migrations that bring a database up to date.
-    static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator { migrator(nil) }
+
+    /// The migrations that bring a database up to date, and make the account of items that are there already.
+    ///
+    /// - Parameter manifest: the keychain's account of its items; nil for the tables alone.
+    static func migrator(_ manifest: KeychainManifest?) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(first) { database in
             try database.execute(sql: KeychainRecord.schema)
         }
         migrator.registerMigration("2 more classes") { database in
             try database.execute(sql: KeychainRecord.schemaOfMoreClasses)
+        }
+        migrator.registerMigration("3 manifest") { database in
+            try database.execute(sql: KeychainManifest.schema)
+            try manifest?.makeAnew(in: database)
         }
         return migrator
     }
@@ -21,11 +30,53 @@ enum KeychainSchema {
     /// - Throws: `KeychainError.Code.incompatibleVersion` for a database that a newer version made.
     static func hasItems(_ database: Database) throws -> Bool {
         let migrator = migrator
-        guard try !migrator.hasBeenSuperseded(database) else {
+        do {
+            guard try !migrator.hasBeenSuperseded(database) else {
+                throw KeychainError(
+                    .incompatibleVersion, "the keychain was made by a newer version")
+            }
+            return try migrator.appliedIdentifiers(database).contains(first)
+        } catch let error as RowDecodingError {
             throw KeychainError(
-                .incompatibleVersion, "the keychain was made by a newer version")
+                .invalidKeychain, "the keychain's file is damaged: its version cannot be read", cause: error)
         }
-        return try migrator.appliedIdentifiers(database).contains(first)
+    }
+
+    /// Refuses a database in which a table of ours is a view or a virtual table. Reading one runs what its author wrote,
+    /// and that need not end.
+    ///
+    /// - Parameter isWriting: whether triggers are refused too, which run when a table is written.
+    /// - Throws: `KeychainError.Code.invalidKeychain`.
+    static func requireTables(_ database: Database, isWriting: Bool) throws {
+        let names = ["item", "change", "sequence", "manifest", "grdb_migrations"]
+        let foreign = try Row.fetchOne(
+            database,
+            sql: """
+                SELECT type, name FROM sqlite_master
+                WHERE type = 'trigger' AND ?
+                    OR name COLLATE NOCASE IN (\(databaseQuestionMarks(count: names.count)))
+                        AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %')
+                """, arguments: StatementArguments([isWriting]) + StatementArguments(names))
+        guard let foreign else { return }
+        let type = String.fromDatabaseValue(foreign[0]) ?? "object"
+        let name = String.fromDatabaseValue(foreign[1]) ?? ""
+        throw KeychainError(
+            .invalidKeychain, "the keychain's file is damaged: the \(type) \(name) does not belong there")
+    }
+
+    /// Refuses a database that somebody else made and that has other tables and indexes than a keychain, or whose pages
+    /// are damaged.
+    ///
+    /// - Throws: `KeychainError.Code.invalidKeychain`.
+    static func requireSound(_ database: Database) throws {
+        try requireTables(database, isWriting: true)
+        var problems = try problems(database)
+        if problems.isEmpty {
+            problems = try String.fetchAll(database, sql: "PRAGMA quick_check(1)").filter { $0 != "ok" }
+                .map(KeychainProblem.structure)
+        }
+        guard case .structure(let words) = problems.first else { return }
+        throw KeychainError(.invalidKeychain, "the keychain's file is damaged: \(words)")
     }
 
     /// Finds tables, indexes, triggers and views that are missing, altered or foreign, and a missing or wrong row of the
@@ -37,15 +88,8 @@ enum KeychainSchema {
         }
         let model = try DatabaseQueue()
         try migrator.migrate(model, upTo: last)
-        let expected = try model.read(objects)
         let found = try objects(database)
-        var problems = Set(expected.keys).union(found.keys).sorted().compactMap { name -> KeychainProblem? in
-            guard let object = found[name] else { return .structure("the \(name) is missing") }
-            guard let original = expected[name] else {
-                return .structure("the \(name) does not belong there")
-            }
-            return object == original ? nil : .structure("the \(name) was altered")
-        }
+        var problems = differences(found, from: try model.read(objects)).map(KeychainProblem.structure)
         if found.keys.contains("table sequence"), found.keys.contains("table item") {
             let numbers = try Row.fetchOne(
                 database,
@@ -56,6 +100,9 @@ enum KeychainSchema {
                 if let highest, highest > last {
                     problems.append(.structure("an item has an id that was never given"))
                 }
+                if last < 0 || last > KeychainRecord.largestID {
+                    problems.append(.structure("the last id that was given is none that ever was"))
+                }
             } else {
                 problems.append(.structure("the last id that was given is missing"))
             }
@@ -63,9 +110,21 @@ enum KeychainSchema {
         return problems
     }
 
+    /// The differences between the objects of a database and those that were expected, as phrases; see
+    /// ``objects(_:)``.
+    static func differences(_ found: [String: String], from expected: [String: String]) -> [String] {
+        Set(expected.keys).union(found.keys).sorted().compactMap { name in
+            guard let object = found[name] else { return "the \(name) is missing" }
+            guard let original = expected[name] else { return "the \(name) does not belong there" }
+            return object == original ? nil : "the \(name) was altered"
+        }
+    }
+
     /// Gives the statement that made each object of the database, by the object's kind and name.
-    private static func objects(_ database: Database) throws -> [String: String] {
-        let rows = try Row.fetchAll(database, sql: "SELECT type, name, tbl_name, sql FROM sqlite_master")
+    static func objects(_ database: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT \(ForeignDatabaseLimits.objects)")
         return rows.reduce(into: [:]) { objects, row in
             let fields = (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "" }
             // Line breaks in a statement make no difference.

@@ -8,6 +8,9 @@ internal import OpenSSL
 struct KeychainStore: Sendable {
     let queue: DatabaseQueue
     let key: SealingKey
+    /// The account of the items; nil for a database that has none, as one that somebody else made or that is of an
+    /// earlier version.
+    let manifest: KeychainManifest?
 
     /// The time that a connection waits for others, in seconds. Each holds the database for milliseconds, so the time
     /// is reached only when a process hangs.
@@ -17,7 +20,36 @@ struct KeychainStore: Sendable {
     ///
     /// - Throws: `KeychainError.Code.invalidKeychain` where either the database or the key to it is lost.
     init(device: Device, newMasterKey: () -> SecretBytes) throws {
-        try self.init(KeychainFiles(folder: try device.keychainFolder()), newMasterKey: newMasterKey)
+        let files = KeychainFiles(folder: try device.keychainFolder())
+        if !files.isReadOnly { device.reserveState() }
+        try self.init(files, newMasterKey: newMasterKey)
+    }
+
+    /// Opens the keychain of a device that somebody else may have made, for reading, within ``ForeignDatabaseLimits``.
+    /// Its tables and pages are looked at before any row is.
+    ///
+    /// - Throws: `KeychainError`: `.invalidKeychain` where the database or its key is lost, and where the database is not
+    ///   as one is made; `.incompatibleVersion`; `FileError`; `DatabaseError`.
+    /// - Returns: nil where there never was a keychain.
+    init?(foreign device: Device) throws {
+        let files = KeychainFiles(folder: device.keychainPath)
+        let opening = try files.existingOpening()
+        defer { opening?.release() }
+        let kept = try files.readMasterKey()
+        let size = try files.databaseSize()
+        guard let kept else {
+            guard size == nil else { throw Self.missingMasterKey }
+            return nil
+        }
+        try Self.requireDatabase(size)
+        let queue = try Self.explainingSpace(files) {
+            try DatabaseQueue(
+                path: files.isReadOnly ? files.readOnlyName : files.database,
+                configuration: .foreign(label: "other keychain", path: files.database))
+        }
+        try queue.read(KeychainSchema.requireSound)
+        try Self.requireItems(queue)
+        self.init(queue: queue, key: try SealingKey(kept), manifest: nil)
     }
 
     /// Opens the keychain in `files` and makes it on first use, one process at a time, so that two processes agree on
@@ -36,17 +68,26 @@ struct KeychainStore: Sendable {
         if kept != nil { try Self.requireDatabase(size) }
         if size == nil { try files.makeDatabase() }
         queue = try Self.open(files)
+        try queue.read { try KeychainSchema.requireTables($0, isWriting: true) }
         guard let kept else {
             guard try Self.isUnused(queue) else { throw Self.missingMasterKey }
-            try Self.migrate(queue, files)
             let new = newMasterKey()
+            let manifest = try KeychainManifest(masterKey: new)
+            try Self.migrate(queue, files, manifest)
+            // A process that died here before may have left the account of a key that nobody has.
+            try queue.write(manifest.makeAnew)
+            try manifest.watch(queue)
             try AtomicFile.write(new, to: files.masterKey)
             key = try SealingKey(new)
+            self.manifest = manifest
             return
         }
         try Self.requireItems(queue)
-        try Self.migrate(queue, files)
+        let manifest = try KeychainManifest(masterKey: kept)
+        try Self.migrate(queue, files, manifest)
+        if !files.isReadOnly { try manifest.watch(queue) }
         key = try SealingKey(kept)
+        self.manifest = manifest
     }
 
     /// Opens the keychain of `device` without making, repairing or migrating anything.
@@ -62,18 +103,27 @@ struct KeychainStore: Sendable {
         let size = try files.databaseSize()
         guard let kept else {
             guard let size, size > 0 else { return nil }
-            guard try isUnused(try open(files)) else { throw missingMasterKey }
+            let queue = try open(files)
+            try queue.read { try KeychainSchema.requireTables($0, isWriting: false) }
+            guard try isUnused(queue) else { throw missingMasterKey }
             return nil
         }
         try requireDatabase(size)
         let queue = try open(files)
+        try queue.read { try KeychainSchema.requireTables($0, isWriting: false) }
         try requireItems(queue)
-        return KeychainStore(queue: queue, key: try SealingKey(kept))
+        var manifest: KeychainManifest?
+        if try queue.read({ try $0.tableExists("manifest") }) {
+            manifest = try KeychainManifest(masterKey: kept)
+            if !files.isReadOnly { try manifest?.watch(queue) }
+        }
+        return KeychainStore(queue: queue, key: try SealingKey(kept), manifest: manifest)
     }
 
-    private init(queue: DatabaseQueue, key: SealingKey) {
+    private init(queue: DatabaseQueue, key: SealingKey, manifest: KeychainManifest?) {
         self.queue = queue
         self.key = key
+        self.manifest = manifest
     }
 
     private static let missingMasterKey = KeychainError(
@@ -106,8 +156,15 @@ struct KeychainStore: Sendable {
     }
 
     private static func open(_ files: KeychainFiles) throws -> DatabaseQueue {
+        try explainingSpace(files) { try openDatabase(files) }
+    }
+
+    /// Opens a database, and tells what is behind the errors that SQLite has for a disk that cannot be written.
+    private static func explainingSpace(
+        _ files: KeychainFiles, _ open: () throws -> DatabaseQueue
+    ) throws -> DatabaseQueue {
         do {
-            return try openDatabase(files)
+            return try open()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
@@ -137,12 +194,16 @@ struct KeychainStore: Sendable {
         return queue
     }
 
-    private static func migrate(_ queue: DatabaseQueue, _ files: KeychainFiles) throws {
-        let migrator = KeychainSchema.migrator
+    private static func migrate(
+        _ queue: DatabaseQueue, _ files: KeychainFiles, _ manifest: KeychainManifest
+    ) throws {
+        let migrator = KeychainSchema.migrator(manifest)
         guard try !queue.read(migrator.hasCompletedMigrations) else { return }
         guard !files.isReadOnly else {
             throw KeychainError(.readOnly, "the keychain is of an older version, and cannot be written")
         }
+        // The file comes first: an account without its file looks as if the file had been removed.
+        try files.makeGeneration()
         try migrator.migrate(queue)
     }
 }
@@ -186,23 +247,44 @@ extension KeychainStore {
     /// writes. Returns when the changes are on disk.
     func write<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
         do {
-            var value: Value?
-            try queue.inTransaction(.immediate) { database in
-                value = try body(database)
-                return .commit
-            }
-            guard let value else { throw KeychainError(.internalError, "a transaction gave no result") }
-            return value
+            return try transaction(body)
         } catch {
             throw explained(error)
         }
+    }
+
+    /// Runs `body` as ``write(_:)`` does, and passes on the errors that it throws.
+    func transaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        var value: Value?
+        var changes: Int64?
+        try queue.inTransaction(.immediate) { database in
+            manifest?.begin()
+            value = try body(database)
+            changes = try manifest?.record(in: database)
+            return .commit
+        }
+        guard let value else { throw KeychainError(.internalError, "a transaction gave no result") }
+        // After the commit: a number that is ahead of the database would look like a database that was put back. Where
+        // the number cannot be written, it stays behind, and tells less.
+        if let changes { try? files.noteGeneration(changes) }
+        return value
+    }
+
+    private var files: KeychainFiles { KeychainFiles(folder: PrivateFolder.parent(of: queue.path)) }
+
+    /// What is wrong with the account of the items, in words; see ``KeychainManifest``. Empty where the database has
+    /// none.
+    func manifestProblems() throws(KeychainError) -> [String] {
+        guard let manifest else { return [] }
+        // Read first: other processes may change the database in between, and then the file.
+        let generation = files.readGeneration()
+        return try read { try manifest.problems(in: $0, generation: generation) }
     }
 
     /// Translates an error of the database. SQLite tells a full disk from a failing one only when it writes; for a
     /// read the file system is asked.
     func explained(_ error: any Error) -> KeychainError {
         let explained = KeychainError(error)
-        let files = KeychainFiles(folder: PrivateFolder.parent(of: queue.path))
         return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained
     }
 }

@@ -38,12 +38,12 @@ struct FolderEvents: ~Copyable {
         return descriptor
     }
 
-    /// Reads all pending events, and tells whether one of them is about the file `name`.
-    func drain(name: String) -> News { Self.drain(descriptor, name: name) }
+    /// Reads all pending events, and tells whether one of them is about the file `name`; about any file for nil.
+    func drain(name: String?) -> News { Self.drain(descriptor, name: name) }
 
     /// Reads all pending events of a descriptor that ``take()`` gave, and tells whether one of them is about the file
-    /// `name`.
-    static func drain(_ descriptor: CInt, name: String) -> News {
+    /// `name`; about any file for nil.
+    static func drain(_ descriptor: CInt, name: String?) -> News {
         var news = News.nothing
         while true {
             let bytes = read(descriptor)
@@ -53,7 +53,9 @@ struct FolderEvents: ~Copyable {
             while let event = Event(&rest) {
                 if event.mask & UInt32(IN_IGNORED) != 0 { return .ended }
                 // After an overflow the lost events may have been about the file.
-                if event.mask & UInt32(IN_Q_OVERFLOW) != 0 || event.name.elementsEqual(name.utf8) {
+                if event.mask & UInt32(IN_Q_OVERFLOW) != 0
+                    || name.map({ event.name.elementsEqual($0.utf8) }) ?? true
+                {
                     news = .happened
                 }
             }

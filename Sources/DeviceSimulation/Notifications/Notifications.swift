@@ -49,14 +49,15 @@ package struct Notifications: Sendable {
     }
 }
 
-/// The sequence of notifications of one name, for one task at a time.
+/// The sequence of notifications of one name, or of changes of a part of the device, for one task at a time.
 ///
 /// It ends when the waiting task is cancelled or the device's folder goes. Observing stops when this value and its
 /// iterators are released.
 package struct Observations: AsyncSequence, Sendable {
     private let stream: AsyncStream<Void>
 
-    fileprivate init(events: consuming FolderEvents, name: String) {
+    /// Observes the file `name` of a folder, or all of its files.
+    init(events: consuming FolderEvents, name: String?) {
         // One buffered element stands for all notifications that nobody has looked at yet.
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let descriptor = events.take()

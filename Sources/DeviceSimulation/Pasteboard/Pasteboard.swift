@@ -69,29 +69,62 @@ package struct Pasteboard: Sendable {
         consent: (PasteboardRequest) throws -> Bool
     ) throws(PasteboardError) -> SecretBytes? {
         let attempt = Attempt(store: store, reader: reader)
-        guard reader.kind.mayUsePasteboard else {
-            try attempt.record(.notPermitted, at: now())
-            try Self.permit(reader)
+        guard let item = try begin(attempt, expecting: changeCount, at: now()) else { return nil }
+        guard let request = attempt.request(for: item) else {
+            return try attempt.content(of: item, at: now())
+        }
+        let answer = Result { try consent(request) }
+        return try finish(attempt, item, request, answer, at: now())
+    }
+
+    /// Reads the item like `read(by:now:expecting:consent:)`, from a user whose answer takes its time.
+    ///
+    /// - Throws: `PasteboardError`, as that function.
+    package func read(
+        by reader: App, now: @autoclosure () -> Date, expecting changeCount: Int? = nil,
+        waitingForConsent consent: (PasteboardRequest) async throws -> Bool
+    ) async throws(PasteboardError) -> SecretBytes? {
+        let attempt = Attempt(store: store, reader: reader)
+        guard let item = try begin(attempt, expecting: changeCount, at: now()) else { return nil }
+        guard let request = attempt.request(for: item) else {
+            return try attempt.content(of: item, at: now())
+        }
+        let answer: Result<Bool, any Error>
+        do {
+            answer = .success(try await consent(request))
+        } catch {
+            answer = .failure(error)
+        }
+        return try finish(attempt, item, request, answer, at: now())
+    }
+
+    /// Finds the item that is to be read; nil where there is none.
+    private func begin(
+        _ attempt: Attempt, expecting changeCount: Int?, at now: Date
+    ) throws(PasteboardError) -> Found? {
+        guard attempt.reader.kind.mayUsePasteboard else {
+            try attempt.record(.notPermitted, at: now)
+            try Self.permit(attempt.reader)
             return nil
         }
-        guard let item = try attempt.item(expecting: changeCount, at: now()) else { return nil }
-        if item.owner != reader.bundleIdentifier {
-            let request = PasteboardRequest(
-                owner: item.owner, reader: reader.bundleIdentifier, changeCount: item.changeCount)
-            let isAllowed: Bool
-            do {
-                isAllowed = try consent(request)
-            } catch {
-                try attempt.record(.denied, at: now(), item: item)
-                throw PasteboardError(.consentFailed, "the user could not be asked: \(error)", cause: error)
-            }
-            guard isAllowed else {
-                try attempt.record(.denied, at: now(), item: item)
-                throw PasteboardError(
-                    .denied, "the user did not let \(request.reader) read what \(request.owner) copied")
-            }
+        return try attempt.item(expecting: changeCount, at: now)
+    }
+
+    /// Reads the item that the user was asked about.
+    private func finish(
+        _ attempt: Attempt, _ item: Found, _ request: PasteboardRequest, _ answer: Result<Bool, any Error>,
+        at now: Date
+    ) throws(PasteboardError) -> SecretBytes {
+        switch answer {
+        case .success(true): return try attempt.content(of: item, at: now)
+        case .success(false):
+            try attempt.record(.denied, at: now, item: item)
+            throw PasteboardError(
+                .denied, "the user did not let \(request.reader) read what \(request.owner) copied")
+        case .failure(let error):
+            try attempt.record(.denied, at: now, item: item)
+            throw PasteboardError(.consentFailed, "the user could not be asked: \(error)", cause: error)
         }
-        return try attempt.content(of: item, at: now())
     }
 
     /// Gives what every app may see without consent: the item's owner and expiry, but not its content.
@@ -106,6 +139,20 @@ package struct Pasteboard: Sendable {
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
     package func changeCount() throws(PasteboardError) -> Int {
         try store.exclusively { () throws(PasteboardError) in try store.state().changeCount }
+    }
+
+    /// Wipes the item where it has expired.
+    ///
+    /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
+    /// - Returns: when the item that is there now expires; nil where there is none.
+    @discardableResult
+    package func wipeExpired(now: Date) throws(PasteboardError) -> Date? { try status(now: now).expires }
+
+    /// Wipes the item on the pasteboard of `device` where it has expired, and what killed writers left of others. Does
+    /// nothing where there is no pasteboard, or where its files cannot be read: whoever reads it is told then.
+    package static func wipeExpired(on device: Device, now: Date) {
+        guard device.hasPasteboard, let pasteboard = try? Pasteboard(device: device) else { return }
+        _ = try? pasteboard.wipeExpired(now: now)
     }
 
     /// Removes the item, damaged or not. The record of attempts stays, unless it was altered.
@@ -146,6 +193,13 @@ extension Pasteboard {
     private struct Attempt {
         let store: PasteboardStore
         let reader: App
+
+        /// The question to the user; nil for the item's owner, who is not asked.
+        func request(for item: Found) -> PasteboardRequest? {
+            guard item.owner != reader.bundleIdentifier else { return nil }
+            return PasteboardRequest(
+                owner: item.owner, reader: reader.bundleIdentifier, changeCount: item.changeCount)
+        }
 
         /// Finds the item before the user is asked; records the attempt and gives nil when there is none.
         func item(expecting expected: Int?, at now: Date) throws(PasteboardError) -> Found? {

@@ -44,7 +44,8 @@ struct PasteboardStore: Sendable {
         do {
             folder = try device.pasteboardFolder()
             let path = folder + "/master.key"
-            key = try FileLock.withLock(at: folder + "/lock") {
+            key = try FileLock.withLock(at: folder + "/lock") { [folder] in
+                try Self.clearUnfinished(in: folder)
                 if let kept = try MasterKey.read(path) { return try SealingKey(kept) }
                 // An item that was encrypted with a lost key is found damaged when it is read.
                 let new = MasterKey.random()
@@ -53,6 +54,15 @@ struct PasteboardStore: Sendable {
             }
         } catch {
             throw PasteboardError(error)
+        }
+    }
+
+    /// Wipes and removes the files that killed writers left half written. The caller holds the lock, under which all
+    /// writers write, so that nobody is writing any of them.
+    private static func clearUnfinished(in folder: String) throws(FileError) {
+        for name in try PrivateFolder.names(folder) where AtomicFile.isTemporary(name) {
+            try PrivateFile.open(folder + "/" + name, isWritable: true)?.wipe()
+            try AtomicFile.remove(folder + "/" + name)
         }
     }
 
@@ -73,7 +83,10 @@ struct PasteboardStore: Sendable {
     /// Gives the state at the time `now`, after removing an expired item.
     func state(at now: Date) throws(PasteboardError) -> PasteboardState {
         var state = try state()
-        guard case .item(let item) = state.content, item.expires <= now else { return state }
+        // An item of the future was written before the clock was set back, and nobody knows how long ago.
+        guard case .item(let item) = state.content, item.expires <= now || item.written > now else {
+            return state
+        }
         state.content = .expired(item)
         try replace(state)
         return state
@@ -168,7 +181,7 @@ struct PasteboardStore: Sendable {
         _ type: Value.Type, _ bytes: Data
     ) throws(PasteboardError) -> Value {
         do {
-            return try PropertyListDecoder().decode(type, from: bytes)
+            return try BoundedPropertyList.decodeBinary(type, from: bytes)
         } catch {
             throw PasteboardError(.damaged, "the pasteboard's files were altered", cause: error)
         }

@@ -75,16 +75,19 @@ package struct Importer: Sendable {
     ///   - bytes: the contents of the file.
     ///   - name: the item or path that the results name.
     ///   - passwords: the passwords to try, at least one; each is asked for only when it is needed.
-    /// - Returns: a result for each identity and each failure, and the last password that opened something.
+    /// - Returns: a result for each identity and each failure, the last password that opened something, and the last
+    ///   one that was tried.
     package func importFile(
         _ bytes: [UInt8], named name: String, trying passwords: some Sequence<SecretBytes?>
-    ) async -> (results: [ImportResult], opened: SecretBytes?) {
+    ) async -> (results: [ImportResult], opened: SecretBytes?, tried: SecretBytes?) {
         func isWrong(_ result: ImportResult) -> Bool {
             (result.error as? PKCS12Error)?.code == .wrongPassword
         }
         var results: [ImportResult]?
         var opened: SecretBytes?
+        var tried: SecretBytes?
         for password in passwords {
+            tried = password
             let latest = await importFile(bytes, named: name, password: password)
             if latest.contains(where: { $0.identity != nil }) { opened = password }
             results =
@@ -93,7 +96,7 @@ package struct Importer: Sendable {
                 } ?? latest
             if results?.contains(where: isWrong) == false { break }
         }
-        return (results ?? [], opened)
+        return (results ?? [], opened, tried)
     }
 }
 
@@ -183,15 +186,24 @@ package struct FileReader: Sendable {
     /// - Throws: `ZipError` where the archive as a whole is refused; `CancellationError`.
     package func entries(of bytes: [UInt8], password: SecretBytes?) async throws -> [FileEntry] {
         let archive = ZipBundle.isArchive(bytes) ? try ZipBundle.read(bytes) : nil
-        let files: [(name: String?, bytes: Result<[UInt8], ZipError>)] =
-            archive?.entries.map { ($0.name, $0.result) } ?? [(nil, .success(bytes))]
+        let budget = ArchiveBudget(patience: limits.archivePatience)
+        // The shares are taken in the archive's order before any file is opened.
+        let files: [(name: String?, contents: Result<([UInt8], ArchiveShare?), any Error>)] =
+            archive?.entries.map { entry in
+                let contents = Result<([UInt8], ArchiveShare?), any Error> {
+                    let bytes = try entry.result.get()
+                    return (bytes, try budget.share(for: bytes, limits: limits))
+                }
+                return (entry.name, contents)
+            } ?? [(nil, .success((bytes, nil)))]
         let entries = try await files.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
-        ) { name, bytes in
+        ) { name, contents in
             do {
+                let (bytes, share) = try contents.get()
                 let contents = try PKCS12.read(
-                    try bytes.get(), password: password.map { .text($0) }, limits: limits,
-                    allowNoMAC: allowsMissingMAC)
+                    bytes, password: password.map { .text($0) }, limits: limits,
+                    allowNoMAC: allowsMissingMAC, share: share)
                 return FileEntry(name: name, contents: .read(contents))
             } catch {
                 return FileEntry(name: name, contents: .unreadable(error))

@@ -12,7 +12,7 @@ package struct LegacyImport: Sendable {
     private let importer: Importer
     private let pasteboard: Pasteboard
     private let now: @Sendable () -> Date
-    private let consent: @Sendable (PasteboardRequest) throws -> Bool
+    private let consent: @Sendable (PasteboardRequest) async throws -> Bool
     private let askUser: @Sendable (Item) throws -> SecretBytes?
 
     /// Makes the consumer's side.
@@ -25,7 +25,7 @@ package struct LegacyImport: Sendable {
     ///   - askUser: the password of an item, from the user; nil where the user gives none.
     package init(
         _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
-        consent: @escaping @Sendable (PasteboardRequest) throws -> Bool,
+        consent: @escaping @Sendable (PasteboardRequest) async throws -> Bool,
         askUser: @escaping @Sendable (Item) throws -> SecretBytes?
     ) {
         self.importer = importer
@@ -53,7 +53,7 @@ package struct LegacyImport: Sendable {
             }
             let export = try await client.choose(row.identifier, types: request.identifiers)
             let bytes = try await content(of: export, from: client)
-            let (password, origin) = try password(for: row)
+            let (password, origin) = try await password(for: row)
             return await importer.importFile(bytes, named: row.identifier, password: password, from: origin)
         } catch {
             return [ImportResult(item: name, outcome: .failed(error))]
@@ -73,10 +73,10 @@ package struct LegacyImport: Sendable {
 
     /// The password on the pasteboard; where it holds none, or one that has expired, the password that the
     /// user gives (docs/rules.md R4.16).
-    private func password(for item: Item) throws -> (SecretBytes, PasswordOrigin) {
+    private func password(for item: Item) async throws -> (SecretBytes, PasswordOrigin) {
         let pasted: SecretBytes?
         do throws(PasteboardError) {
-            pasted = try pasteboard.read(by: .consumer, now: now(), consent: consent)
+            pasted = try await pasteboard.read(by: .consumer, now: now(), waitingForConsent: consent)
         } catch {
             guard error.code == .expired, let given = try askUser(item) else { throw error }
             return (given, .user)

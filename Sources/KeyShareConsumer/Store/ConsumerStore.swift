@@ -27,6 +27,21 @@ package struct ConsumerStore: Sendable {
         keychain = try Keychain(device: device, app: .consumer)
     }
 
+    /// Opens the consumer's keychain without making or changing anything; nil where the device has none.
+    ///
+    /// - Throws: `KeychainError`.
+    package init?(existingOn device: Device) throws(KeychainError) {
+        guard let keychain = try Keychain(existingOn: device, app: .consumer) else { return nil }
+        self.keychain = keychain
+    }
+
+    /// The labels of the identities that the keychain holds.
+    ///
+    /// - Throws: `KeychainError`.
+    package func labels() throws(KeychainError) -> [String] {
+        try keychain.identityAttributes().map(\.label)
+    }
+
     /// Adds identities in one transaction, to be used on this device only and while it has a passcode
     /// (docs/rules.md R8.4).
     ///
@@ -74,17 +89,16 @@ package struct ConsumerStore: Sendable {
         }
     }
 
-    /// The one identity whose label starts with `prefix`; upper and lower case are alike.
+    /// The identity that `name` names: by its label or serial number, or the start of either, or by the name of an
+    /// item (docs/rules.md R7.21).
     ///
     /// - Throws: `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where there are
     ///   several; `KeychainError`, `CertificateError`.
-    package func identity(labelled prefix: String) throws -> StoredIdentity {
-        let matches = try identities().filter { $0.summary.label.hasPrefix(prefix.uppercased()) }
-        guard let match = matches.first, !prefix.isEmpty else {
-            throw RequestError(.noSuchIdentity, prefix)
-        }
-        guard matches.count == 1 else {
-            throw RequestError(.ambiguousLabel, prefix, candidates: matches.map(\.summary.label))
+    package func identity(named name: String) throws -> StoredIdentity {
+        let held = try identities()
+        let label = try IdentityLookup.find(name, in: held.map(\.summary)).label
+        guard let match = held.first(where: { $0.summary.label == label }) else {
+            throw RequestError(.noSuchIdentity, name)
         }
         return match
     }

@@ -2,57 +2,96 @@ internal import CertificateReading
 package import Foundation
 internal import KeySharing
 package import OpenSSL
+package import PathValidation
 
-/// Validates identities that were imported or that are in a file: chain, dates, usage for the identity's
-/// type, and whether the private key is the certificate's.
+/// Validates identities that were imported or that are in a file: path, dates, usage, and whether the private key is
+/// the certificate's.
 ///
-/// What is trusted and what else is checked are properties of `verifier`; the usages that it expects are set
-/// for each identity from the identity's type.
-package struct IdentityValidator: Sendable {
-    /// The verifier of certificates: trust anchors, intermediates, revocation lists, policies.
-    package var verifier: CertificateVerifier
+/// One validator serves many identities, and keeps what it has found out about certificates and lists from one to the
+/// next. It belongs to one thread.
+package final class IdentityValidator {
     /// The time that validity is judged at.
-    package var date: Date
+    package let date: Date
 
-    /// Makes a validator that refuses RSA keys below 2,048 bits and signatures over SHA-1 (OpenSSL's security
-    /// level 2).
+    private let clock: () -> Date
+    private let paths: PathValidator
+    private let fetcher: MaterialFetcher?
+
+    /// Makes a validator.
     ///
     /// - Parameters:
-    ///   - certificates: the self-signed ones are trusted, the others help to build chains.
-    ///   - date: the moment as of which validity is judged.
-    package init(trusting certificates: [Certificate], at date: Date) {
-        verifier = CertificateVerifier(trustAnchors: certificates.filter(\.isSelfIssued))
-        verifier.intermediates = certificates.filter { !$0.isSelfIssued }
-        verifier.securityLevel = 2
-        self.date = date
+    ///   - verifier: what is asked of every path. Where it names no purpose, the usages that are expected follow from
+    ///     the type of each identity.
+    ///   - pool: the certificates that paths are built from, with those that trust starts from.
+    ///   - revocation: lists and OCSP responses.
+    ///   - fetcher: fetches what is lacking from the URLs in certificates; nil to fetch nothing.
+    ///   - date: the moment as of which validity is judged; asked for anew where something was fetched.
+    package init(
+        _ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init(),
+        fetcher: MaterialFetcher? = nil, at date: @escaping @autoclosure () -> Date
+    ) {
+        paths = PathValidator(verifier, pool: pool, revocation: revocation)
+        self.fetcher = fetcher
+        clock = date
+        self.date = date()
     }
 
     /// Makes every check of an identity, whatever the others say.
-    package func validate(_ subject: ValidationSubject) -> ValidationReport {
+    package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
-        let type = summary.type(.keySharing2025)
-        var verifier = verifier
-        verifier.intermediates += subject.intermediates
-        verifier.expectedKeyUsage = type.expectedKeyUsage(isEllipticCurve: summary.facts.isEllipticCurve)
-        verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
-        let verification = verifier.verify(subject.certificate, at: date)
+        let asked = paths.verifier
+        defer { paths.verifier = asked }
+        if asked.purpose == nil, subject.privateKey != nil {
+            let type = summary.type(.keySharing2025)
+            paths.verifier.expectedKeyUsage = type.expectedKeyUsage(
+                isEllipticCurve: summary.facts.isEllipticCurve)
+            paths.verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
+        }
+        let (validation, fetched) = await path(for: subject)
         let (match, keyError) = Self.keyMatch(subject)
         return ValidationReport(
-            identity: summary,
+            identity: summary, certificate: subject.certificate,
             checks: [match]
-                + verification.checks.map {
+                + validation.verification.checks.map {
                     .init(name: $0.kind.words, outcome: $0.outcome, explanation: $0.explanation)
                 },
-            keyError: keyError, isValid: verification.isValid && match.outcome == .passed)
+            keyError: keyError,
+            isValid: validation.isValid && (subject.privateKey == nil || match.outcome == .passed),
+            hasOnlyExpired: match.outcome != .failed && keyError == nil
+                && hasOnlyExpired(subject, validation.verification),
+            validation: validation, fetched: fetched)
+    }
+
+    private func path(for subject: ValidationSubject) async -> (PathValidation, [FetchRecord]) {
+        guard let fetcher else {
+            return (paths.validate(subject.certificate, beside: subject.intermediates, at: date), [])
+        }
+        return await fetcher.validate(
+            subject.certificate, beside: subject.intermediates, at: clock(), with: paths)
+    }
+
+    /// Whether a certificate that is not valid would be if certificates did not end.
+    private func hasOnlyExpired(_ subject: ValidationSubject, _ result: Verification) -> Bool {
+        guard !result.isValid, !paths.verifier.allowsExpired,
+            subject.certificate.notAfter < date || result.problems.contains(where: \.isExpired)
+        else { return false }
+        paths.verifier.allowsExpired = true
+        defer { paths.verifier.allowsExpired = false }
+        return paths.validate(subject.certificate, beside: subject.intermediates, at: date).isValid
     }
 
     /// The check whether the private key is the certificate's (docs/rules.md R7.7).
     private static func keyMatch(
         _ subject: ValidationSubject
     ) -> (check: ValidationReport.Check, error: (any Error)?) {
+        guard let privateKey = subject.privateKey else {
+            let check = ValidationReport.Check(
+                name: "key match", outcome: .notChecked, explanation: "there is no private key beside it")
+            return (check, nil)
+        }
         let (outcome, explanation, failure): (Verification.Outcome, String, (any Error)?)
         do {
-            let matches = try subject.privateKey.get().matches(subject.certificate)
+            let matches = try privateKey.get().matches(subject.certificate)
             outcome = matches ? .passed : .failed
             explanation =
                 matches ? "the private key is the certificate's" : "the private key is another one's"

@@ -5,14 +5,15 @@ package import OpenSSL
 package struct ValidationSubject: Sendable {
     /// The certificate to validate.
     package let certificate: Certificate
-    /// The private key; an error where it cannot be read, as on a locked device.
-    package let privateKey: Result<PrivateKey, any Error>
+    /// The private key; an error where it cannot be read, as on a locked device, and nil for a certificate alone.
+    package let privateKey: Result<PrivateKey, any Error>?
     /// Certificates that came with the identity, from which a chain may be built.
     package let intermediates: [Certificate]
 
     /// Makes a subject.
     package init(
-        certificate: Certificate, privateKey: Result<PrivateKey, any Error>, intermediates: [Certificate] = []
+        certificate: Certificate, privateKey: Result<PrivateKey, any Error>?,
+        intermediates: [Certificate] = []
     ) {
         self.certificate = certificate
         self.privateKey = privateKey
@@ -37,6 +38,22 @@ package struct ValidationSubject: Sendable {
         return pairs.map { certificate, key in
             ValidationSubject(
                 certificate: certificate, privateKey: .success(key), intermediates: contents.certificates)
+        }
+    }
+
+    /// The subjects of a file of certificates: those that issued no other one in the file, with the others to build
+    /// paths from. Where each issued another one, the first is the subject.
+    package static func all(among certificates: [Certificate]) -> [ValidationSubject] {
+        let issuers = Set(certificates.filter { !$0.isSelfIssued }.map(\.issuer))
+        let leaves = certificates.filter { !issuers.contains($0.subject) }
+        let chosen = leaves.isEmpty ? Array(certificates.prefix(1)) : leaves
+        // A root beside its users is no user.
+        let users = chosen.filter { !$0.isSelfIssued }
+        let subjects = users.isEmpty ? chosen : users
+        let others = Set(certificates).subtracting(subjects)
+        let intermediates = certificates.filter { others.contains($0) }
+        return subjects.map {
+            ValidationSubject(certificate: $0, privateKey: nil, intermediates: intermediates)
         }
     }
 }

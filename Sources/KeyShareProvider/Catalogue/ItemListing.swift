@@ -32,10 +32,7 @@ package struct ItemListing: Sendable {
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) throws(ProviderFailure) -> ItemPage {
-        let selector = Selector(folderName: container)
-        guard container == Item.root || selector != nil else {
-            throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
-        }
+        let selector = try selector(of: container)
         let files = snapshot.count(in: selector)
         let count = files + (selector == nil ? Selector.allCases.count * 2 : 0)
         let start = try offset(of: cursor, count: count)
@@ -48,6 +45,33 @@ package struct ItemListing: Sendable {
         return ItemPage(items: items, nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
     }
 
+    /// Describes a page of the identities whose files a container holds, in the order of its files.
+    ///
+    /// A cursor expires when the keychain changes.
+    ///
+    /// - Throws: `ProviderFailure`: `.notAvailable` for a container that does not exist, and for a cursor that is
+    ///   malformed or has expired.
+    package func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) throws(ProviderFailure) -> IdentityFactsPage {
+        let selector = try selector(of: container)
+        let count = snapshot.count(in: selector)
+        let start = try offset(of: cursor, count: count)
+        let end = start + min(max(limit, 1), count - start)
+        return IdentityFactsPage(
+            facts: (start..<end).map { snapshot.identity(at: $0, in: selector) },
+            nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
+    }
+
+    /// The selector of a folder; nil for the root.
+    private func selector(of container: String) throws(ProviderFailure) -> Selector? {
+        if container.hasSameBytes(as: Item.root) { return nil }
+        guard let selector = Selector(folderName: container) else {
+            throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
+        }
+        return selector
+    }
+
     /// Finds an item by its identifier.
     ///
     /// - Throws: `ProviderFailure`: `.notAvailable` where no item has this identifier.
@@ -58,8 +82,7 @@ package struct ItemListing: Sendable {
         return item
     }
 
-    /// Finds an item by its identifier or by a file name that is unique: at the root first, then in the folders
-    /// (docs/rules.md R7.18).
+    /// Finds an item by whatever a list prints of it (docs/rules.md R7.18, R7.21).
     ///
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`.
     package func find(_ name: String) async throws -> Item {
@@ -101,9 +124,7 @@ package struct ItemListing: Sendable {
 
     private func folder(_ selector: Selector) -> Item {
         // docs/rules.md R3.16: an empty folder has no date of its own.
-        let newest = (0..<snapshot.count(in: selector)).lazy
-            .map { snapshot.identity(at: $0, in: selector).notBefore }.max()
-        return .folder(selector, created: newest ?? now)
+        .folder(selector, created: snapshot.newest(of: selector)?.notBefore ?? now)
     }
 
     private func zip(_ selector: Selector) -> Item {

@@ -34,7 +34,8 @@ package struct LegacyListing: Sendable {
     /// The identities that choosing a row hands over; empty for an identifier that is none of the rows'.
     package func identities(of row: String) -> [IdentitySummary] {
         request.shape == .archive
-            ? (row == rows.first?.identifier ? members : []) : members.filter { $0.label == row }
+            ? (rows.first?.identifier.hasSameBytes(as: row) == true ? members : [])
+            : members.filter { $0.label.hasSameBytes(as: row) }
     }
 
     /// Describes the file that choosing a row makes: `tmp.p12` or `tmp.zip` (docs/rules.md R4.11), under a new

@@ -1,3 +1,4 @@
+internal import DeviceSimulation
 internal import KeySharing
 internal import Synchronization
 
@@ -5,7 +6,7 @@ internal import Synchronization
 package final class ProviderCatalogue: Sendable {
     private let store: ProviderStore
     private let root: RootContents
-    private let cached = Mutex<CatalogueSnapshot?>(nil)
+    private let cached = Mutex<(snapshot: CatalogueSnapshot, reading: IdentityReading)?>(nil)
 
     /// Reads nothing yet.
     ///
@@ -17,16 +18,24 @@ package final class ProviderCatalogue: Sendable {
         self.root = root
     }
 
-    /// The identities as they are in the keychain now, which other processes may have changed.
+    /// The identities as they are in the keychain now, which other processes may have changed. Where some were added and
+    /// nothing else has happened, only these are read.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be read; `CertificateError` for an unreadable
     ///   certificate without a stored summary.
     package func snapshot() throws -> CatalogueSnapshot {
         // The count is taken before reading: a change in between is read now and once more at the next request.
         let generation = try store.changeCount()
-        if let known = cached.withLock({ $0 }), known.generation == generation { return known }
-        let fresh = CatalogueSnapshot(generation: generation, identities: try store.identities(), root: root)
-        cached.withLock { $0 = fresh }
+        let known = cached.withLock { $0 }
+        if let known, known.snapshot.generation == generation { return known.snapshot }
+        let (identities, reading) = try store.identities(after: known?.reading)
+        let fresh =
+            if let known, reading.isContinuation {
+                known.snapshot.adding(identities, generation: generation)
+            } else {
+                CatalogueSnapshot(generation: generation, identities: identities, root: root)
+            }
+        cached.withLock { $0 = (fresh, reading) }
         return fresh
     }
 }

@@ -47,6 +47,32 @@ package struct Exporter: Sendable {
         cache.removeAll()
     }
 
+    /// The bytes of a 2025 item that was made under `password` before and is still in memory; nil where there is none.
+    ///
+    /// - Throws: `ProviderFailure` `.notAvailable` where the item does not exist or is a folder (R2.10).
+    package func madeContent(
+        of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes
+    ) throws(ProviderFailure) -> [UInt8]? {
+        switch identifier {
+        case .identity(let label):
+            guard snapshot.identity(label, in: nil) != nil else { throw Self.missing(identifier) }
+        case .member(let selector, let label):
+            guard snapshot.identity(label, in: selector) != nil else { throw Self.missing(identifier) }
+        case .folder: throw Self.folder(identifier)
+        case .zip: break
+        }
+        return cache.file(Self.name(identifier, snapshot.generation), password: password)
+    }
+
+    /// The bytes of memory that making so many files is expected to take: each stands in memory by itself, in the
+    /// archive that libzip writes, and in the result.
+    package static func expectedBytes(files: Int) -> Int {
+        3 * expectedFileBytes * max(files, 1)
+    }
+
+    /// The size of a PKCS #12 file with one identity of RSA 4096 and a chain of three certificates, rounded up.
+    private static let expectedFileBytes = 8_192
+
     /// Makes the bytes of a 2025 item under `password`, or takes them from memory (docs/rules.md R3.19).
     ///
     /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder (R2.10), `.refused`
@@ -55,19 +81,12 @@ package struct Exporter: Sendable {
     package func content(
         of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
-        let name = Self.name(identifier, snapshot.generation)
-        if let made = cache.file(name, password: password) { return made }
+        if let made = try madeContent(of: identifier, in: snapshot, password: password) { return made }
         let bytes: [UInt8]
         switch identifier {
-        case .identity(let label):
-            guard snapshot.identity(label, in: nil) != nil else { throw Self.missing(identifier) }
+        case .identity(let label), .member(_, let label):
             bytes = try file(label, friendlyName: Self.friendlyName, password: password)
-        case .member(let selector, let label):
-            guard snapshot.identity(label, in: selector) != nil else { throw Self.missing(identifier) }
-            bytes = try file(label, friendlyName: Self.friendlyName, password: password)
-        case .folder:
-            throw ProviderFailure(
-                .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder and has no bytes of its own")
+        case .folder: throw Self.folder(identifier)
         case .zip(let selector):
             var names = UniqueFilenames()
             let entries = snapshot.members(of: selector).map {
@@ -76,7 +95,7 @@ package struct Exporter: Sendable {
             bytes = try await archive(
                 entries, friendlyName: { _ in Self.friendlyName }, password: password, now: now)
         }
-        cache.keep(bytes, as: name, password: password)
+        cache.keep(bytes, as: Self.name(identifier, snapshot.generation), password: password)
         return bytes
     }
 
@@ -112,6 +131,11 @@ package struct Exporter: Sendable {
         case .identity(let label), .member(_, let label): label
         case .folder, .zip: "\(identifier)@\(generation)"
         }
+    }
+
+    private static func folder(_ identifier: ItemIdentifier) -> ProviderFailure {
+        ProviderFailure(
+            .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder and has no bytes of its own")
     }
 
     private static func missing(_ identifier: ItemIdentifier) -> ProviderFailure {
@@ -167,14 +191,17 @@ package struct Exporter: Sendable {
     }
 }
 
-/// The file names of one archive, each used once (docs/rules.md R3.14).
+/// The file names of one archive or folder, each used once (docs/rules.md R3.14).
 ///
 /// The first file of a name keeps it; later ones get `-2`, `-3`, … before the extension.
-struct UniqueFilenames {
+package struct UniqueFilenames {
     private var used: Set<String> = []
 
+    /// No name is used yet.
+    package init() {}
+
     /// Takes `name`, or the first variant of `name` that no file has yet.
-    mutating func claim(_ name: String) -> String {
+    package mutating func claim(_ name: String) -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var candidate = name
         var number = 1

@@ -10,18 +10,46 @@ package import SecretMemory
 package struct FaultyProvider: ProviderService {
     private let provider: Provider
     private let changes: ServiceFault.AnswerChanges
+    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Changes the answers of `provider` as `fault` says.
-    package init(_ provider: Provider, fault: ServiceFault) {
+    ///
+    /// - Parameters:
+    ///   - provider: The provider whose answers change.
+    ///   - fault: What changes.
+    ///   - sleep: Waits; throws `CancellationError` where the task is cancelled.
+    package init(
+        _ provider: Provider, fault: ServiceFault,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
         self.provider = provider
+        self.sleep = sleep
         changes = fault.answers
     }
+
+    /// The provider's persistent token, which has faults of its own.
+    package var token: (any TokenService)? { provider.token }
 
     /// The provider's services, late or under other names if the fault says so.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         let names = try await provider.services(for: identifier)
         await delay()
         return changes.services(names)
+    }
+
+    /// Says that the provider's bytes must be made, if the fault holds them back or changes them.
+    package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
+        // What was made before is under the password before, and unchanged.
+        let state = try await provider.contentState(of: identifier)
+        guard case .ready(let bytes) = state, changes.delay == .zero, !changes.rotatesPassword else {
+            return .toMake(ExpectedWork())
+        }
+        return .ready(changes.content(bytes))
+    }
+
+    /// What it takes the provider to export.
+    package func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
+        try await provider.exportWork(row, types: types)
     }
 
     /// The provider's bytes, late, changed, or under a password that was just replaced if the fault says so.
@@ -68,9 +96,12 @@ package struct FaultyProvider: ProviderService {
         try await provider.present(types, after: cursor, limit: limit)
     }
 
-    /// The provider's export of the legacy mechanism.
+    /// The provider's export of the legacy mechanism, late or changed if the fault says so of every item's bytes.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
-        try await provider.choose(row, types: types)
+        await delay()
+        var export = try await provider.choose(row, types: types)
+        export.content = changes.content(export.content)
+        return export
     }
 
     /// The provider's facts about identities.
@@ -80,9 +111,16 @@ package struct FaultyProvider: ProviderService {
         try await provider.identityFacts(after: cursor, limit: limit)
     }
 
+    /// The provider's description of a container's identities.
+    package func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage {
+        try await provider.identities(of: container, after: cursor, limit: limit)
+    }
+
     /// Waits as long as the fault says; ends early where the connection has ended and no one waits for the answer.
     private func delay() async {
         guard changes.delay > .zero else { return }
-        try? await Task.sleep(for: changes.delay)
+        try? await sleep(changes.delay)
     }
 }

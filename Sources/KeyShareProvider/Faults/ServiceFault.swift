@@ -45,6 +45,11 @@ package struct ServiceFault: Sendable {
     }
 }
 
+extension ServiceFault {
+    /// The names of the services that the reply to the hello may name: those that the items of the provider have.
+    package var services: [String] { answers.services([PasswordService.name]) }
+}
+
 extension ServiceFault: CaseIterable {
     /// Every fault, in the order in which help lists them.
     package static let allCases: [ServiceFault] =
@@ -76,10 +81,7 @@ extension ServiceFault: CaseIterable {
                 "slow", "a second passes before services and content", answers: .init(delay: .seconds(1))),
             ServiceFault(
                 "wrong-password", "a password that opens nothing",
-                answers: .init(password: {
-                    var random = RandomSource.system.generator()
-                    return ServicePasswordStore.makePassword(using: &random)
-                })),
+                answers: .init(password: { wrongPassword })),
             ServiceFault(
                 "password-rotated", "the password is rotated between its fetch and the read",
                 answers: .init(rotatesPassword: true)),
@@ -93,6 +95,12 @@ extension ServiceFault: CaseIterable {
                 "truncated-item", "the second half of every item is missing",
                 answers: .init(content: { Array($0.prefix($0.count / 2)) })),
         ] + cuts
+
+    /// A password that no provider has. A consumer that asks twice gets one answer, as from a provider that is sure of it.
+    private static let wrongPassword: SecretBytes = {
+        var random = RandomSource.system.generator()
+        return ServicePasswordStore.makePassword(using: &random)
+    }()
 
     /// A fault for each reply of the 2025 mechanism: the connection ends in the middle of the reply.
     private static let cuts = [

@@ -87,9 +87,18 @@ extension ProviderStore {
                 opened = try keychain.openIdentity(
                     label: attributes.label, accessGroup: attributes.accessGroup)
             } catch {
+                switch error.code {
                 // `verifyIntegrity` has reported altered records already.
-                guard error.code == .decode else { throw error }
-                continue
+                case .decode: continue
+                case .itemNotFound, .missingEntitlement:
+                    // The list and the look-up go by different indexes, one of which was altered.
+                    report.problems.append(
+                        IntegrityProblem(
+                            kind: .record, label: attributes.label,
+                            reason: "the record is listed, and is not found by its label"))
+                    continue
+                default: throw error
+                }
             }
             report.identities += 1
             let isPublished = attributes.accessGroup == sharedGroup
@@ -121,7 +130,10 @@ extension ProviderStore {
             let summary = IdentitySummary(certificate)
             let listed = IdentitySummary(
                 label: attributes.label, notBefore: attributes.notBefore, tag: attributes.applicationTag)
-            if let listed, listed.facts != summary.facts || listed.serialNumber != summary.serialNumber {
+            if let listed,
+                listed.facts != summary.facts || listed.serialNumber != summary.serialNumber
+                    || listed.details.map({ $0 != summary.details }) == true
+            {
                 problems.append(problem(.attributes, "what lists say of it is not what the certificate says"))
             }
         }

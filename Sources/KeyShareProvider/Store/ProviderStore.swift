@@ -42,14 +42,31 @@ package struct ProviderStore: Sendable {
     ///
     /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities() throws -> [IdentitySummary] {
-        try keychain.identityAttributes(accessGroup: sharedGroup).map { attributes in
-            if let summary = IdentitySummary(
+        try identities(after: nil).identities
+    }
+
+    /// Reads the identities that were added since an earlier reading, or every identity, in no particular order.
+    ///
+    /// - Parameter earlier: the earlier reading; nil for none.
+    /// - Returns: the identities, and the reading, which says whether they are those that were added.
+    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
+    package func identities(
+        after earlier: IdentityReading?
+    ) throws -> (identities: [IdentitySummary], reading: IdentityReading) {
+        let (attributes, reading) = try keychain.identityAttributes(accessGroup: sharedGroup, after: earlier)
+        let identities = try attributes.map { attributes in
+            let summary = IdentitySummary(
                 label: attributes.label, notBefore: attributes.notBefore, tag: attributes.applicationTag)
-            {
+            if let summary, summary.details != nil { return summary }
+            do {
+                return IdentitySummary(try certificate(attributes.label))
+            } catch {
+                // A summary of an earlier version decides without the certificate; only whose it is stays unknown.
+                guard let summary else { throw error }
                 return summary
             }
-            return IdentitySummary(try certificate(attributes.label))
         }
+        return (identities, reading)
     }
 
     /// Opens the identity of `label`: certificate and private key.
@@ -173,7 +190,7 @@ extension ProviderStore {
         let authorities = try authorityCertificates()
         var chain: [Certificate] = []
         var last = certificate
-        while !last.isSelfIssued, chain.count < authorities.count,
+        while !last.isSelfSigned, chain.count < authorities.count,
             let issuer = authorities.first(where: { $0.isIssuer(of: last) })
         {
             chain.append(issuer)
@@ -189,7 +206,8 @@ extension ProviderStore {
         let certificates = try keychain.identities(accessGroup: App.authorityGroup).map {
             try Certificate(der: $0.certificate)
         }
-        return certificates.filter(\.isSelfIssued) + certificates.filter { !$0.isSelfIssued }
+        let roots = Set(certificates.filter(\.isSelfSigned))
+        return certificates.filter(roots.contains) + certificates.filter { !roots.contains($0) }
     }
 }
 

@@ -1,6 +1,7 @@
 internal import KeyShareWire
 internal import KeySharing
 package import NIOCore
+internal import PersistentToken
 
 // How a session handles requests, and the provider's answers to them.
 
@@ -11,8 +12,10 @@ extension Session {
     mutating func handle(_ frame: Frame) -> Action? {
         let request: ProviderRequest
         do throws(ProviderFailure) {
-            request = try ProviderRequest(frame)
+            request = try ProviderRequest(frame, version: version)
+            note(frame, request)
         } catch {
+            note(frame, nil)
             // Before the hello, no version is agreed on in which an unknown request could exist.
             guard error.code == .unknownRequest, case .open = phase else {
                 violate(
@@ -52,16 +55,26 @@ extension Session {
             return nil
         }
         phase = .open
+        self.version = version
         hasSaidHello = true
-        let common = services.filter(hello.services.contains)
+        let common = services.filter { service in
+            hello.services.contains { $0.hasSameBytes(as: service) }
+        }
         return .reply(
-            .welcome(Welcome(version: version, serverName: serverName, services: common)),
+            .welcome(
+                Welcome(
+                    version: version, serverName: serverName, services: common, requestLimit: requestLimit,
+                    features: version >= 2 ? features : [])),
             requestID: requestID)
     }
 
     /// Answers a request of an open connection; one that needs the provider becomes a question to it. The grant of an
     /// item is checked here (docs/rules.md R1.7, R6.3, R6.8).
     private mutating func answer(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
+        guard request.longestIdentifier <= Wire.identifierLimit else {
+            let reason = "an identifier has at most \(Wire.identifierLimit) bytes"
+            return failure(ProviderFailure(.refused, reason), requestID)
+        }
         switch request {
         case .hello:
             // `handle` has dealt with it.
@@ -72,7 +85,9 @@ extension Session {
                 let reason = "the password of a legacy export is on the pasteboard, not with the service"
                 return failure(ProviderFailure(.mixedMechanisms, reason), requestID)
             }
-            guard service == PasswordService.name else { return failure(Self.notAvailable, requestID) }
+            guard service.hasSameBytes(as: PasswordService.name) else {
+                return failure(Self.notAvailable, requestID)
+            }
             return .password(identifier: identifier, requestID: requestID)
         case .read(let identifier, let offset, let length):
             return read(identifier, offset, length, requestID)
@@ -94,8 +109,58 @@ extension Session {
             return perform(.choose(row: row, types: types), requestID)
         case .describe(let cursor, let limit):
             return perform(.facts(cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .statistics:
+            return .statistics(requestID: requestID)
+        case .events(let after, let wait):
+            guard awaitedEvents == nil else {
+                let reason = "one request for events waits already"
+                return failure(ProviderFailure(.refused, reason), requestID)
+            }
+            awaitedEvents = (requestID, after)
+            // A subscriber is told of what others ask.
+            _ = takeNote(of: requestID)
+            let asked = Duration.milliseconds(wait)
+            return .awaitEvents(after: after, wait: TimeAmount(min(asked, limits.eventWait)))
+        case .identities(let container, let cursor, let limit):
+            return perform(
+                .identities(container: container, cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .tokens, .use, .useBegin, .useUpdate, .useEnd, .useCancel, .tokenStatus,
+            .tokenObjects:
+            return hasToken ? answerAboutTokens(request, requestID) : failure(Self.noToken, requestID)
         }
     }
+
+    /// The failure for a request about tokens where the provider has none.
+    static let noToken = ProviderFailure(.unknownRequest, "this provider has no persistent token")
+
+    /// Answers a request of the feature `token`. It needs no grant: a key is opened by the user's presence.
+    private mutating func answerAboutTokens(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
+        switch request {
+        case .tokens(let cursor, let limit):
+            return perform(.tokens(cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .use(let use):
+            guard use.data.count <= Wire.useDataLimit else { return failure(Self.longData, requestID) }
+            return perform(.use(use), requestID)
+        case .useBegin(let use):
+            return .message(.begin(use), requestID: requestID)
+        case .useUpdate(let handle, let data):
+            guard data.count <= Wire.useDataLimit else { return failure(Self.longData, requestID) }
+            return .message(.append(handle: handle, data: data), requestID: requestID)
+        case .useEnd(let handle):
+            return perform(.useOfMessage(handle: handle), requestID)
+        case .useCancel(let handle):
+            return .message(.cancel(handle: handle), requestID: requestID)
+        case .tokenStatus:
+            return perform(.tokenStatus, requestID)
+        case .tokenObjects(let cursor, let limit):
+            return perform(.tokenObjects(cursor: cursor, limit: pageLimit(limit)), requestID)
+        default:
+            return failure(ProviderFailure(.internalError, "this request is not about tokens"), requestID)
+        }
+    }
+
+    private static let longData = ProviderFailure(
+        .refused, "a request has at most \(Wire.useDataLimit) bytes of data")
 
     /// Answers a read from the content that is kept, or has the content fetched once.
     private mutating func read(
@@ -113,6 +178,9 @@ extension Session {
         case .loading:
             grants.wait(for: identifier, read)
             return nil
+        case .takenBack:
+            let reason = "the content was dropped to make room for others; start accessing it again"
+            return failure(ProviderFailure(.serverBusy, reason), requestID)
         case .unread:
             let action = perform(.content(identifier: identifier), requestID)
             grants.beginLoading(identifier, token: lastToken, for: read)
@@ -123,7 +191,8 @@ extension Session {
     /// Ends the grant of an item, and of a grant that is being made.
     private mutating func stop(_ identifier: String) {
         refuseReads(grants.revoke(identifier))
-        for (token, question) in pending where question.work == .grant(identifier: identifier) {
+        for (token, question) in pending {
+            guard case .grant(let other) = question.work, other.hasSameBytes(as: identifier) else { continue }
             pending[token]?.isRevoked = true
         }
     }
@@ -134,6 +203,12 @@ extension Session {
         for token in pending.keys {
             pending[token]?.isRevoked = true
         }
+    }
+
+    /// Drops content from memory because others need the room. Reads of it fail with `serverBusy` until the item is
+    /// granted again.
+    package mutating func takeBack(_ piece: ContentLedger.Piece) {
+        grants.takeBack(piece)
     }
 
     /// Queues the failure of reads whose grant has ended.
@@ -185,6 +260,12 @@ extension Session {
             reply(.failure(failure), to: question)
         case (_, .encoded(let frame)):
             queue.append(.send(frame))
+        case (.use, .used(let result)):
+            reply(.used(result), to: question)
+        case (.useOfMessage, .used(let result)):
+            reply(.useEnded(result), to: question)
+        case (.use, .tokenFailed(let error)), (.useOfMessage, .tokenFailed(let error)):
+            reply(.tokenFailure(error), to: question)
         case (.grant(let identifier), .granted(let item)):
             grant(identifier, item, question)
         case (.choose, .chosen(let export)):
@@ -232,7 +313,7 @@ extension Session {
                 failure = Self.tooMuch
             }
         case .failed(let reason): failure = reason
-        case .encoded, .granted, .chosen: break
+        case .encoded, .granted, .chosen, .toMake, .toCompute, .used, .tokenFailed: break
         }
         for read in grants.endLoading(identifier, token: token, content: content) {
             if let content {

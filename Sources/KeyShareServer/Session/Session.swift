@@ -15,6 +15,12 @@ package struct Session: Sendable {
         case send(ByteBuffer)
         /// Send the password of this item, which is granted.
         case password(identifier: String, requestID: UInt32)
+        /// Send the server's figures.
+        case statistics(requestID: UInt32)
+        /// Answer through `answerEvents(_:)` as soon as there are events behind `after`, or when the time is over.
+        case awaitEvents(after: UInt64?, wait: TimeAmount)
+        /// Take this step of a message that comes in parts, and send the reply.
+        case message(TokenMessageStep, requestID: UInt32)
         /// Ask the provider, and pass its answer to `complete(_:with:at:)` with this token.
         case perform(SessionWork, token: Int, requestID: UInt32)
         /// Close the connection once everything before this action has been sent. No action follows.
@@ -55,17 +61,27 @@ package struct Session: Sendable {
     let serverName: String
     let services: [String]
     let versions: ClosedRange<UInt16>
+    let features: [String]
     private let times: Times
 
     /// Whether the peer has said hello in a version that both sides speak.
     package internal(set) var hasSaidHello = false
 
+    /// The version of the protocol that is spoken; the first until the hello.
+    var version: UInt16 = 1
     var phase = Phase.awaitingHello
     var grants = SessionGrants()
     var pending: [Int: Pending] = [:]
     var lastToken = 0
     /// Actions that wait to be taken by `next(at:)`.
     var queue: [Action] = []
+    /// The request that waits for events; nil where none does. It does not count as outstanding: a subscriber may be
+    /// closed to make room like any idle connection.
+    var awaitedEvents: (requestID: UInt32, after: UInt64?)?
+    /// Whether requests are noted, so that subscribers can be told of them once they are answered.
+    package var notesRequests = false
+    /// The requests that were noted and are not answered yet.
+    var notes: [RequestNote] = []
 
     private var received = ByteBuffer()
     private var isInputOver = false
@@ -84,15 +100,18 @@ package struct Session: Sendable {
     ///   - serverName: The provider's name in the reply to the hello.
     ///   - services: The names of the services that the provider has.
     ///   - versions: The versions of the protocol that the provider speaks.
+    ///   - features: What the provider can do in version 2 (`Wire.Feature`).
     ///   - now: The time of the accept.
     package init(
         limits: ProviderServer.Limits, serverName: String, services: [String],
-        versions: ClosedRange<UInt16> = Wire.versions, at now: NIODeadline
+        versions: ClosedRange<UInt16> = Wire.versions, features: [String] = [Wire.Feature.statistics],
+        at now: NIODeadline
     ) {
         self.limits = limits
         self.serverName = serverName
         self.services = services
         self.versions = versions
+        self.features = features
         self.times = Times(limits)
         self.connected = now
         self.lastActivity = now
@@ -100,6 +119,15 @@ package struct Session: Sendable {
 
     /// The number of bytes of content that are kept for this connection.
     package var heldBytes: Int { grants.heldBytes }
+
+    /// All content that is kept for this connection.
+    package var heldContent: [[UInt8]] { grants.contents }
+
+    /// Changes whenever other content is kept than before.
+    package var contentVersion: Int { grants.contentVersion }
+
+    /// The bytes of replies that wait to be sent.
+    package var unsentBytes: Int { unsent }
 
     /// The number of requests that are not answered yet.
     package var outstanding: Int { pending.count + grants.waitingReads }
@@ -111,6 +139,12 @@ package struct Session: Sendable {
         case .ending, .closed: false
         }
     }
+
+    /// Whether this connection may send requests about tokens.
+    var hasToken: Bool { version >= 2 && features.contains(Wire.Feature.token) }
+
+    /// The longest frame that the peer may send, in bytes. Until the hello it is that of version 1.
+    var requestLimit: Int { hasToken ? Wire.longRequestLimit : Wire.requestLimit }
 
     /// The time since which the connection is idle; nil while a request or a reply is outstanding.
     package var idleSince: NIODeadline? {
@@ -174,6 +208,10 @@ extension Session {
     /// Notes that the server stops: outstanding requests are answered, and no other is begun.
     package mutating func drain() {
         isDraining = true
+        if let awaitedEvents {
+            answerEvents(
+                .events(ProviderEventPage(events: [], last: awaitedEvents.after ?? 0, lost: 0)))
+        }
     }
 
     /// Notes that `count` more bytes of replies wait to be sent.
@@ -231,7 +269,7 @@ extension Session {
                 return nil
             }
             do throws(ProviderFailure) {
-                guard let frame = try Frame.next(from: &received, limit: Wire.requestLimit) else {
+                guard let frame = try Frame.next(from: &received, limit: requestLimit) else {
                     waitForMore(at: now)
                     if case .ending = phase { continue }
                     return nil

@@ -1,6 +1,8 @@
 package import KeyShareWire
 package import KeySharing
 package import NIOCore
+package import PersistentToken
+package import SecretMemory
 
 /// A question to the provider, whose answer a session needs for its reply.
 package enum SessionWork: Sendable, Hashable {
@@ -14,6 +16,13 @@ package enum SessionWork: Sendable, Hashable {
     case present(types: [String], cursor: String?, limit: Int)
     case choose(row: String, types: [String])
     case facts(cursor: String?, limit: Int)
+    case identities(container: String, cursor: String?, limit: Int)
+    case tokens(cursor: String?, limit: Int)
+    case tokenStatus
+    case tokenObjects(cursor: String?, limit: Int)
+    case use(TokenUse)
+    /// The use at the end of a message that came in parts.
+    case useOfMessage(handle: UInt32)
 
     /// The provider's answer to a question.
     package enum Outcome: Sendable {
@@ -23,9 +32,16 @@ package enum SessionWork: Sendable, Hashable {
         case content([UInt8])
         case chosen(LegacyExport)
         case failed(ProviderFailure)
+        /// The content or the export must be made first; `make` does that.
+        case toMake(ExpectedWork)
+        /// The key is open, and the use must be computed.
+        case toCompute(TokenComputation)
+        /// The result of a use.
+        case used(SecretBytes)
+        case tokenFailed(TokenError)
     }
 
-    /// Asks the provider. It runs off the event loop, and encodes long replies there.
+    /// Asks the provider, as far as a look-up answers. It runs off the event loop, and encodes long replies there.
     ///
     /// - Parameters:
     ///   - service: The provider.
@@ -37,9 +53,12 @@ package enum SessionWork: Sendable, Hashable {
             case .grant(let identifier):
                 return .granted(try await service.item(identifier))
             case .content(let identifier):
-                return .content(try await service.content(of: identifier))
+                switch try await service.contentState(of: identifier) {
+                case .ready(let bytes): return .content(bytes)
+                case .toMake(let work): return .toMake(work)
+                }
             case .choose(let row, let types):
-                return .chosen(try await service.choose(row, types: types))
+                return .toMake(try await service.exportWork(row, types: types))
             case .item(let identifier):
                 return try Self.encoded(.item(try await service.item(identifier)), requestID)
             case .services(let identifier):
@@ -56,6 +75,51 @@ package enum SessionWork: Sendable, Hashable {
                 return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
                     .facts(try await service.identityFacts(after: cursor, limit: limit))
                 }
+            case .identities(let container, let cursor, let limit):
+                return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
+                    .identities(try await service.identities(of: container, after: cursor, limit: limit))
+                }
+            case .tokens(let cursor, let limit):
+                let token = try Self.token(of: service)
+                return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
+                    .tokens(try await token.tokens(after: cursor, limit: limit))
+                }
+            case .tokenStatus:
+                return try Self.encoded(
+                    .tokenStatus(try await Self.token(of: service).tokenStatus()), requestID)
+            case .tokenObjects(let cursor, let limit):
+                let token = try Self.token(of: service)
+                return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
+                    .tokenObjects(try await token.tokenObjects(after: cursor, limit: limit))
+                }
+            case .use(let use):
+                let token = try Self.token(of: service)
+                do throws(TokenError) {
+                    return .toCompute(try await token.openKey(for: use))
+                } catch {
+                    return .tokenFailed(error)
+                }
+            case .useOfMessage:
+                throw ProviderFailure(.internalError, "a message is ended before its use is asked for")
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Has the provider make what `ask` said must be made. It runs off the event loop, and may take long.
+    ///
+    /// - Returns: The content or the export; a failure of the provider is `failed`.
+    package func make(_ service: any ProviderService) async -> Outcome {
+        do throws(ProviderFailure) {
+            switch self {
+            case .content(let identifier):
+                return .content(try await service.content(of: identifier))
+            case .choose(let row, let types):
+                return .chosen(try await service.choose(row, types: types))
+            case .page, .item, .services, .grant, .present, .facts, .identities, .tokens, .tokenStatus,
+                .tokenObjects, .use, .useOfMessage:
+                throw ProviderFailure(.internalError, "there is nothing to make")
             }
         } catch {
             return .failed(error)
@@ -77,6 +141,11 @@ package enum SessionWork: Sendable, Hashable {
                 limit /= 2
             }
         }
+    }
+
+    private static func token(of service: any ProviderService) throws(ProviderFailure) -> any TokenService {
+        guard let token = service.token else { throw Session.noToken }
+        return token
     }
 
     private static func encoded(
@@ -104,6 +173,12 @@ extension SessionWork {
         case .present(let types, _, _): "rows for \(types.count) types"
         case .choose(let row, _): "export of \(row.logSafe)"
         case .facts(_, let limit): "identity facts, \(limit)"
+        case .identities(let container, _, let limit): "identities of \(container.logSafe), \(limit)"
+        case .tokens(_, let limit): "tokens, \(limit)"
+        case .tokenStatus: "token status"
+        case .tokenObjects(_, let limit): "token objects, \(limit)"
+        case .use(let use): "\(use.operation) with \(use.objectID.logSafe), \(use.algorithm.logSafe)"
+        case .useOfMessage(let handle): "use of message \(handle)"
         }
     }
 }

@@ -19,15 +19,21 @@ public struct IdentitySummary: Sendable, Hashable {
     public let notBefore: Date
     /// The facts about the certificate that give the identity its type.
     public let facts: CertificateFacts
+    /// Whose the certificate is, and until when it is valid; nil where only what decides is known.
+    public let details: IdentityDetails?
     private let modern: Classification
     private let legacy: Classification
 
     /// Makes a summary, and classifies the identity under the rules of both mechanisms.
-    public init(label: String, serialNumber: String, notBefore: Date, facts: CertificateFacts) {
+    public init(
+        label: String, serialNumber: String, notBefore: Date, facts: CertificateFacts,
+        details: IdentityDetails? = nil
+    ) {
         self.label = label
         self.serialNumber = serialNumber
         self.notBefore = notBefore
         self.facts = facts
+        self.details = details
         modern = Classification(facts, under: .keySharing2025)
         legacy = Classification(facts, under: .legacy)
     }

@@ -31,6 +31,25 @@ public enum Explanation {
         }
     }
 
+    /// Explains what a request leads to that names types which cannot be asked for: a row for each of these types, then
+    /// one for every item, of which none can be picked (docs/rules.md R2.13).
+    ///
+    /// - Parameters:
+    ///   - problems: the errors of the request, as ``TypeRequest/problems(with:mechanism:registry:)`` gives them.
+    ///   - items: the items of the provider: what a 2025 provider lists, or a legacy provider's identities.
+    ///   - mechanism: the mechanism of the request. A legacy provider refuses such a request and lists nothing.
+    public static func refusal(
+        for problems: [RequestError], items: [Item], mechanism: Mechanism
+    ) -> [ItemDecision] {
+        let types = problems.map(\.name).joined(separator: ", ")
+        return rows(for: problems)
+            + items.map { item in
+                ItemDecision(
+                    item, mechanism == .legacy ? .absent : .disabled, .invalidRequest,
+                    "the request is refused as a whole, because \(types) cannot be asked for")
+            }
+    }
+
     /// Explains a request of the 2025 mechanism: a row for every listed item, then one for every identity
     /// that the folders and zips asked for leave out.
     ///

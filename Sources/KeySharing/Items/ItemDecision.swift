@@ -44,6 +44,8 @@ public struct ItemDecision: Sendable, Hashable {
         case mixedMechanisms = "mixed-mechanisms"
         /// The type belongs to the other mechanism (docs/rules.md R1.3).
         case otherMechanism = "other-mechanism"
+        /// The request names a type that cannot be asked for, so that it enables nothing (docs/rules.md R2.13).
+        case invalidRequest = "invalid-request"
     }
 
     /// The identifier of the item, or the uniform type that cannot be asked for.

@@ -1,7 +1,7 @@
 /// The decision whether an identity belongs to a selection, and why.
 ///
 /// One function makes every such decision, for listing, look-up, export and explanation:
-/// ``SortedIdentities/decide(_:)`` (docs/rules.md R3.21).
+/// ``SortedIdentities/memberRanges(_:)``, from which ``SortedIdentities/decide(_:)`` takes it (docs/rules.md R3.21).
 ///
 /// ```swift
 /// let decisions = SortedIdentities(identities, under: .keySharing2025)

@@ -56,13 +56,17 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
 
     /// The selector whose folder has the name given; nil where there is none.
     public init?(folderName: String) {
-        guard let match = Self.allCases.first(where: { $0.folderName == folderName }) else { return nil }
+        guard let match = Self.allCases.first(where: { $0.folderName.hasSameBytes(as: folderName) }) else {
+            return nil
+        }
         self = match
     }
 
     /// The selector whose zip has the name given; nil where there is none.
     public init?(zipName: String) {
-        guard let match = Self.allCases.first(where: { $0.zipName == zipName }) else { return nil }
+        guard let match = Self.allCases.first(where: { $0.zipName.hasSameBytes(as: zipName) }) else {
+            return nil
+        }
         self = match
     }
 }

@@ -11,40 +11,118 @@ public struct SortedIdentities: Sendable {
     /// The identities in the order of lists.
     public let identities: [IdentitySummary]
 
+    /// Where the identities of each type stand: next to each other, in the order of the types' ranks.
+    private let types: [CredentialType: Range<Int>]
+
     /// Sorts identities that come in any order.
     public init(_ identities: some Sequence<IdentitySummary>, under mechanism: Mechanism) {
+        self.init(sorted: identities.sorted { Self.precedes($0, $1, mechanism) }, mechanism)
+    }
+
+    private init(sorted identities: [IdentitySummary], _ mechanism: Mechanism) {
         self.mechanism = mechanism
-        self.identities = identities.sorted { left, right in
-            let ranks = (left.type(mechanism).listingRank, right.type(mechanism).listingRank)
-            if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
-            if left.notBefore != right.notBefore { return left.notBefore > right.notBefore }
-            return left.label < right.label
+        self.identities = identities
+        var types: [CredentialType: Range<Int>] = [:]
+        var start = 0
+        for type in CredentialType.allCases.sorted(by: { $0.listingRank < $1.listingRank }) {
+            let end = Self.firstIndex(in: identities, from: start) {
+                $0.type(mechanism).listingRank > type.listingRank
+            }
+            types[type] = start..<end
+            start = end
         }
+        self.types = types
+    }
+
+    /// The order of lists (docs/rules.md R3.10).
+    private static func precedes(
+        _ left: IdentitySummary, _ right: IdentitySummary, _ mechanism: Mechanism
+    ) -> Bool {
+        let ranks = (left.type(mechanism).listingRank, right.type(mechanism).listingRank)
+        if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
+        if left.notBefore != right.notBefore { return left.notBefore > right.notBefore }
+        return left.label < right.label
+    }
+
+    /// The first position at or behind `start` whose identity `isBehind` says to be behind the place that is looked
+    /// for; all identities behind that one are, too.
+    private static func firstIndex(
+        in identities: [IdentitySummary], from start: Int = 0, _ isBehind: (IdentitySummary) -> Bool
+    ) -> Int {
+        var range = start..<identities.count
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = isBehind(identities[middle]) ? range.lowerBound..<middle : middle + 1..<range.upperBound
+        }
+        return range.lowerBound
+    }
+
+    /// The identities together with further ones. The cost of sorting grows with their number, and not with the number
+    /// of those that are there.
+    public func adding(_ others: some Sequence<IdentitySummary>) -> SortedIdentities {
+        let others = SortedIdentities(others, under: mechanism).identities
+        var all: [IdentitySummary] = []
+        all.reserveCapacity(identities.count + others.count)
+        var start = 0
+        for other in others {
+            let end = Self.firstIndex(in: identities, from: start) { Self.precedes(other, $0, mechanism) }
+            all += identities[start..<end]
+            all.append(other)
+            start = end
+        }
+        all += identities[start...]
+        return SortedIdentities(sorted: all, mechanism)
+    }
+
+    /// The position of an identity in ``identities``; nil where it is not among them.
+    public func firstIndex(of identity: IdentitySummary) -> Int? {
+        let index = Self.firstIndex(in: identities) { !Self.precedes($0, identity, mechanism) }
+        guard index < identities.count, identities[index].label == identity.label else { return nil }
+        return index
+    }
+
+    /// The positions in ``identities`` of those that belong to `selection` (docs/rules.md R3.5, R3.21): ascending
+    /// ranges that do not touch each other's identities.
+    public func memberRanges(_ selection: Selection) -> [Range<Int>] {
+        types.compactMap { type, range -> Range<Int>? in
+            guard !range.isEmpty, let extent = selection.extents[type] else { return nil }
+            switch extent {
+            case .everyOne: return range
+            case .mostRecent:
+                // The newest comes first within a type.
+                let newest = identities[range.lowerBound].notBefore
+                let end = Self.firstIndex(in: identities, from: range.lowerBound) {
+                    $0.type(mechanism) != type || $0.notBefore != newest
+                }
+                return range.lowerBound..<end
+            }
+        }
+        .sorted { $0.lowerBound < $1.lowerBound }
     }
 
     /// Decides for every identity whether it belongs to `selection` (docs/rules.md R3.5, R3.21).
     ///
     /// - Returns: a decision for each identity, in the order of lists.
     public func decide(_ selection: Selection) -> [Membership] {
-        // The newest comes first within a type, so that the first identity met of a type is the most recent.
-        var newest: [CredentialType: IdentitySummary] = [:]
-        return identities.map { identity in
+        var members = memberRanges(selection)[...]
+        return identities.indices.map { index in
+            while let first = members.first, index >= first.upperBound { members.removeFirst() }
+            let identity = identities[index]
             let type = identity.type(mechanism)
-            let latest = newest[type] ?? identity
-            newest[type] = latest
-            let outcome: Membership.Outcome =
-                switch selection.extents[type] {
-                case nil: .typeNotSelected
-                case .everyOne: .member
-                case .mostRecent:
-                    identity.notBefore == latest.notBefore ? .member : .olderGeneration(newest: latest.label)
-                }
+            let outcome: Membership.Outcome
+            if members.first?.contains(index) == true {
+                outcome = .member
+            } else if selection.extents[type] == .mostRecent, let newest = types[type]?.lowerBound {
+                outcome = .olderGeneration(newest: identities[newest].label)
+            } else {
+                outcome = .typeNotSelected
+            }
             return Membership(identity: identity, outcome: outcome)
         }
     }
 
     /// The identities that belong to `selection`, in the order of lists.
     public func members(of selection: Selection) -> [IdentitySummary] {
-        decide(selection).filter { $0.outcome == .member }.map(\.identity)
+        memberRanges(selection).flatMap { identities[$0] }
     }
 }

@@ -43,20 +43,6 @@ public struct TypeRequest: Sendable, Hashable {
             return RequestError(owners.count > 1 ? .mixedMechanisms : .otherMechanism(owner), identifier)
         }
     }
-
-    /// Drops every identifier that cannot be asked for, so that the rest can be explained (docs/rules.md
-    /// R2.13). Where none is left, the request asks for the mechanism's plain PKCS #12 type (R1.4).
-    public init(
-        droppingProblemsFrom identifiers: [String], mechanism: Mechanism,
-        registry: UniformTypeRegistry = .standard
-    ) {
-        let bad = Set(
-            Self.problems(with: identifiers, mechanism: mechanism, registry: registry).map(\.name))
-        self.mechanism = mechanism
-        let good = identifiers.filter { !bad.contains($0) }
-        let asked = good.isEmpty ? [mechanism.plainType] : good
-        self.identifiers = asked.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
 }
 
 extension TypeRequest {

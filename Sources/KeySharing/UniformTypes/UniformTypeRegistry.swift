@@ -68,7 +68,7 @@ public struct UniformTypeRegistry: Sendable {
     /// - Throws: `RequestError`: `.deprecatedSpelling` for a spelling with `_` of a declared identifier
     ///   (docs/rules.md R2.12), `.undeclaredType` for everything else that is not declared (R2.11).
     public func type(_ identifier: String) throws(RequestError) -> UniformType {
-        if let type = types[identifier] { return type }
+        if let type = types[identifier], type.identifier.hasSameBytes(as: identifier) { return type }
         let modern = identifier.replacingOccurrences(of: "_", with: "-")
         if modern != identifier, types[modern] != nil {
             throw RequestError(.deprecatedSpelling(use: modern), identifier, candidates: [modern])

@@ -14,7 +14,7 @@ package struct OCSPRequest: Sendable, Hashable {
     }
 
     /// The DER that the request was parsed from.
-    let der: [UInt8]
+    package let der: [UInt8]
     /// The certificates whose status is asked for, in their order; from 1 to ``mostCertificates``.
     package let certificates: [CertificateID]
 
@@ -41,6 +41,30 @@ package struct OCSPRequest: Sendable, Hashable {
         }
         try unsafe Self.checkNonce(of: request)
         OpenSSLError.discardQueue()
+    }
+
+    /// Makes a request for the status of one certificate, unsigned and without a nonce, so that responders may answer
+    /// with a response that they keep (RFC 5019, 2.1.1). The issuer is named by SHA-1, which every responder knows.
+    ///
+    /// - Throws: `malformed` if OpenSSL cannot decode one of the certificates; `unencodable` if it cannot write the
+    ///   request.
+    package init(for certificate: Certificate, issuedBy issuer: Certificate) throws(CertificateError) {
+        guard let request = unsafe OCSP_REQUEST_new() else {
+            throw .draining(.unencodable, "writing a status request")
+        }
+        defer { unsafe OCSP_REQUEST_free(request) }
+        let identifier = try unsafe certificate.withPointer { (subject) throws(CertificateError) in
+            try unsafe issuer.withPointer { authority in
+                unsafe OCSP_cert_to_id(EVP_sha1(), subject, authority)
+            }
+        }
+        // The request takes the identifier over.
+        guard let identifier = unsafe identifier, unsafe OCSP_request_add0_id(request, identifier) != nil
+        else {
+            unsafe OCSP_CERTID_free(identifier)
+            throw .draining(.unencodable, "writing a status request")
+        }
+        try self.init(der: unsafe OpenSSLASN1.der(request) { unsafe i2d_OCSP_REQUEST($0, $1) })
     }
 
     /// Makes a C request (`OCSP_REQUEST`), which the caller frees.

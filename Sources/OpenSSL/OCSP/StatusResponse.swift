@@ -3,7 +3,7 @@ package import Foundation
 
 /// A response of the Online Certificate Status Protocol (RFC 6960 4.2) as it was given, in a file perhaps.
 ///
-/// Reading one verifies nothing; ``finding(on:issuedBy:at:securityLevel:_:)`` does, for one certificate.
+/// Reading one verifies nothing; ``finding(on:issuedBy:at:securityLevel:lists:_:)`` does, for one certificate.
 package struct StatusResponse: Sendable, Hashable {
     /// What a response says about one certificate.
     package enum Finding: Sendable, Hashable {
@@ -19,6 +19,8 @@ package struct StatusResponse: Sendable, Hashable {
     package let der: [UInt8]
     /// Why the responder gives no status; nil where it gives some.
     package let refusal: String?
+    /// The serial numbers that the response gives a status of, so that most responses need no second look.
+    private let serials: Set<[UInt8]>
 
     /// For how long a status without an end counts, in seconds: a day. RFC 6960 4.2.2.1 has newer ones available
     /// at any time then.
@@ -35,9 +37,11 @@ package struct StatusResponse: Sendable, Hashable {
             guard let basic = unsafe OCSP_response_get1_basic(response) else {
                 throw .draining(.malformed, "decoding a status response")
             }
-            unsafe OCSP_BASICRESP_free(basic)
+            defer { unsafe OCSP_BASICRESP_free(basic) }
+            serials = unsafe Self.serials(in: basic)
             refusal = nil
         } else {
+            serials = []
             refusal = unsafe OCSP_response_status_str(CLong(code)).map { unsafe String(cString: $0) } ?? ""
         }
         self.der = der
@@ -54,12 +58,14 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - issuer: the certificate of its issuer.
     ///   - date: the moment as of which the response is judged.
     ///   - securityLevel: the least strength of the responder's key and signature; nil for any.
+    ///   - lists: revocation lists, of which those of the issuer tell whether a responder that it certified is revoked.
     ///   - objects: certificates that OpenSSL has decoded already, to be used again.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
-        _ objects: VerificationObjects
+        lists: [EncodedRevocationList] = [], _ objects: VerificationObjects
     ) -> Finding {
         defer { OpenSSLError.discardQueue() }
+        if refusal == nil, !serials.contains(certificate.serialNumber) { return .unrelated }
         if let refusal { return .unusable("the responder gave no status (\(refusal))") }
         guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
         defer { unsafe OCSP_RESPONSE_free(response) }
@@ -74,7 +80,55 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
+        if let fault = unsafe Self.responderFault(basic, issuer, authority, date, lists, objects) {
+            return .unusable(fault)
+        }
         return unsafe Self.finding(single, at: date)
+    }
+
+    /// The serial numbers of the certificates that a response is about, in the form of ``Certificate/serialNumber``.
+    private static func serials(in basic: OpaquePointer) -> Set<[UInt8]> {
+        var serials: Set<[UInt8]> = []
+        for index in unsafe 0..<max(0, OCSP_resp_count(basic)) {
+            let identifier = unsafe OCSP_SINGLERESP_get0_id(OCSP_resp_get0(basic, index))
+            var serial: UnsafeMutablePointer<ASN1_INTEGER>?
+            guard unsafe OCSP_id_get0_info(nil, nil, nil, &serial, identifier) == 1
+            else { continue }
+            unsafe serials.insert(OpenSSLASN1.octets(serial))
+        }
+        return serials
+    }
+
+    /// Why a responder that the issuer certified may not speak for it any more; nil where it may, or where the issuer
+    /// signed the response itself.
+    ///
+    /// The extension id-pkix-ocsp-nocheck lets a responder go unchecked for as long as its certificate is valid
+    /// (RFC 6960 4.2.2.2.1). Otherwise the issuer's lists are asked. Where none of these covers the responder's
+    /// certificate, it counts, as RFC 6960 leaves open.
+    private static func responderFault(
+        _ basic: OpaquePointer, _ issuer: Certificate, _ authority: OpaquePointer, _ date: Date,
+        _ lists: [EncodedRevocationList], _ objects: VerificationObjects
+    ) -> String? {
+        guard !lists.isEmpty else { return nil }
+        let others = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_free(others) }
+        unsafe OPENSSL_sk_push(others, UnsafeRawPointer(authority))
+        var signer: OpaquePointer?
+        guard unsafe OCSP_resp_get0_signer(basic, &signer, others) == 1, let signer = unsafe signer,
+            unsafe X509_cmp(signer, authority) != 0,
+            unsafe X509_get_ext_by_NID(signer, NID_id_pkix_OCSP_noCheck, -1) < 0,
+            let responder = try? Certificate(der: unsafe OpenSSLASN1.der(signer) { unsafe i2d_X509($0, $1) })
+        else { return nil }
+        var verifier = CertificateVerifier()
+        verifier.allowsPartialChain = true
+        let input = VerifierRun.Input(
+            leaf: responder, anchors: [issuer], untrusted: [], path: [responder, issuer], lists: lists,
+            date: date)
+        guard let run = try? VerifierRun(verifier, input, objects) else {
+            return "its responder cannot be decoded"
+        }
+        guard run.problems.contains(where: { $0.isRevoked && $0.depth == 0 }) else { return nil }
+        return "its responder's certificate is revoked (\(responder.subject))"
     }
 
     /// The status of a certificate in a response; it stays the response's. Nil where there is none.

@@ -5,8 +5,8 @@
 /// certificate or something else, with a name for people. A MAC over all safes shows that the file was not changed and
 /// that the password is right.
 ///
-/// ``read(_:password:limits:allowNoMAC:)`` opens a file, ``inspect(_:password:limits:)`` tells what can be known about
-/// one that may not open, and `create` writes a file with one identity:
+/// ``read(_:password:limits:allowNoMAC:share:)`` opens a file, ``inspect(_:password:limits:share:)`` tells what can be
+/// known about one that may not open, and `create` writes a file with one identity:
 ///
 /// ```swift
 /// let contents = try PKCS12.read(bytes, password: .text(password))
@@ -33,13 +33,14 @@ package enum PKCS12 {
     ///   - limits: The bounds of sizes, counts and work.
     ///   - allowNoMAC: Whether a file without a MAC is read, although nothing shows then that it was not changed
     ///     (docs/rules.md R7.9).
+    ///   - share: What the file has of the budget of the archive that it is in; nil for a file by itself.
     /// - Returns: Everything in the file; `requireIdentities` tells whether an identity is among it.
     /// - Throws: Every code of `PKCS12Error` except `noIdentity` and `keyMismatch`.
     package static func read(
         _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
-        allowNoMAC: Bool = false
+        allowNoMAC: Bool = false, share: ArchiveShare? = nil
     ) throws(PKCS12Error) -> PKCS12Contents {
-        var reader = PKCS12Reader(limits: limits, allowsNoMAC: allowNoMAC)
+        var reader = PKCS12Reader(limits: limits, allowsNoMAC: allowNoMAC, share: share)
         try reader.read(bytes, password: password)
         return reader.contents
     }
@@ -51,11 +52,13 @@ package enum PKCS12 {
     ///   - bytes: The whole file.
     ///   - password: The password; nil tries none and then the empty one.
     ///   - limits: The bounds of sizes, counts and work.
+    ///   - share: What the file has of the budget of the archive that it is in; nil for a file by itself.
     /// - Returns: A verdict and the contents; after a failure, the contents that were known before it.
     package static func inspect(
-        _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard
+        _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
+        share: ArchiveShare? = nil
     ) -> PKCS12Report {
-        var reader = PKCS12Reader(limits: limits, allowsNoMAC: true)
+        var reader = PKCS12Reader(limits: limits, allowsNoMAC: true, share: share)
         do {
             try reader.read(bytes, password: password)
             return PKCS12Report(contents: reader.contents, error: nil)

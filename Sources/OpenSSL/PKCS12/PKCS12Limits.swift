@@ -15,8 +15,10 @@ package struct PKCS12Limits: Sendable {
     package var nesting = 2
     /// The iterations of one key derivation.
     package var iterations = 2_000_000
-    /// The iterations of all key derivations of the file together.
-    package var totalIterations = 5_000_000
+    /// The processor time of all key derivations of the file together, as it is reckoned before each begins.
+    package var patience = Duration.seconds(2)
+    /// The processor time of all key derivations of an archive's files together.
+    package var archivePatience: Duration { patience * 10 }
     /// The memory that one scrypt derivation (RFC 7914) may take, in bytes.
     package var scryptMemory = 64 << 20
     /// The length of a friendly name in code points; a longer name is cut and noted.
@@ -41,8 +43,8 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case nesting
     /// One key derivation asks for no iteration, a negative number of them, or too many.
     case iterations
-    /// All key derivations together ask for too many iterations.
-    case totalIterations
+    /// All key derivations of the file, or of its archive, take too much processor time together.
+    case work
     /// A scrypt derivation asks for too much memory or for impossible parameters.
     case scrypt
     /// Loading a private key would take work that its author chooses, as with DSA past 3,072 bits.
@@ -58,44 +60,10 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
         case .bags: "there are too many bags in the file"
         case .nesting: "safe contents are nested too deep"
         case .iterations: "an iteration count is zero, negative or too large"
-        case .totalIterations: "the iteration counts add up to too much work"
+        case .work: "the key derivations take too much processor time"
         case .scrypt: "the scrypt parameters are out of bounds"
         case .keyLoading: "loading a private key takes too much work"
         case .passwordWithZeroByte: "the password has a zero byte inside"
         }
-    }
-}
-
-/// The iterations that one file asks for, and those that were done for it.
-///
-/// What the file declares is counted once, against the total. Trying the password in a further encoding is our choice,
-/// not the file's, and stops when the iterations done reach the total. So no file causes more than twice the total.
-struct IterationBudget {
-    private let limits: PKCS12Limits
-    private var declared = 0
-    private var spent = 0
-
-    /// A budget of which nothing is spent.
-    init(limits: PKCS12Limits) {
-        self.limits = limits
-    }
-
-    /// Counts a derivation that the file asks for, before it is done.
-    ///
-    /// - Throws: `refused` where the total is exceeded.
-    mutating func declare(_ iterations: Int) throws(PKCS12Error) {
-        declared += iterations
-        guard declared <= limits.totalIterations else {
-            throw .refused(
-                .totalIterations,
-                reason: "refused: the file asks for more than \(limits.totalIterations) iterations in all")
-        }
-    }
-
-    /// Whether a derivation may be done: the first form of a password always, a further form within the total.
-    mutating func spend(_ iterations: Int, isFirst: Bool) -> Bool {
-        guard isFirst || spent + iterations <= limits.totalIterations else { return false }
-        spent += iterations
-        return true
     }
 }

@@ -123,6 +123,28 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
+    /// The URLs at which the issuer's certificates lie (caIssuers, RFC 5280, 4.2.2.1), in their order. Each call parses
+    /// the certificate again.
+    package var issuerURLs: [String] {
+        let urls = try? unsafe withPointer { certificate -> [String] in
+            guard let decoded = unsafe X509_get_ext_d2i(certificate, NID_info_access, nil, nil) else {
+                return []
+            }
+            let descriptions = OpaquePointer(decoded)
+            defer { unsafe AUTHORITY_INFO_ACCESS_free(descriptions) }
+            return unsafe OpenSSLASN1.elements(descriptions).compactMap {
+                let description = unsafe $0.assumingMemoryBound(to: ACCESS_DESCRIPTION.self).pointee
+                guard unsafe OBJ_obj2nid(description.method) == NID_ad_ca_issuers,
+                    let location = unsafe description.location,
+                    case .uniformResourceIdentifier(let url) = unsafe GeneralName(reading: location)
+                else { return nil }
+                return url
+            }
+        }
+        OpenSSLError.discardQueue()
+        return urls ?? []
+    }
+
     /// A C certificate (`X509`) for the length of the call, parsed anew as ``makePointer()`` says.
     ///
     /// It is the callee's own: what OpenSSL caches in it reaches no other thread.

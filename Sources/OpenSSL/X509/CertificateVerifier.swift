@@ -2,18 +2,15 @@ internal import Diagnostics
 package import KeySharing
 package import Foundation
 
-/// What a certificate is verified against, and the verifying itself, through OpenSSL's verifier.
+/// What is asked of certification paths, and the verifying of one path through OpenSSL's verifier.
 package struct CertificateVerifier: Sendable {
-    /// The certificates trust starts from.
-    package var trustAnchors: [Certificate]
-    /// Certificates a chain may be built from; their order does not matter and they are not trusted.
-    package var intermediates: [Certificate] = []
-    /// Revocation lists; with none, revocation is not checked.
-    package var revocationLists: [CertificateRevocationList] = []
     /// What the leaf must be usable for, all of it; nil leaves key usage unchecked.
     package var expectedKeyUsage: KeyUsage?
     /// What the leaf must be usable for, all of it, dotted; nil leaves extended key usage unchecked.
     package var expectedExtendedKeyUsage: [String]?
+    /// What the certificate is to be used for; nil leaves it at what is expected of its usages. Extended key usages
+    /// of the authorities above count too.
+    package var purpose: CertificatePurpose?
     /// Policies of which the chain must be valid for at least one, dotted; with none, any policy will do.
     package var acceptedPolicies: [String] = []
     /// Whether the chain must be valid for a policy at all (initial-explicit-policy, RFC 5280 6.1.1); asking for
@@ -36,39 +33,14 @@ package struct CertificateVerifier: Sendable {
     /// The most links of a chain, from the leaf to the anchor.
     package static let mostLinks = 32
 
-    /// A verifier that trusts `trustAnchors`; the rest is set afterwards.
-    package init(trustAnchors: [Certificate]) {
-        self.trustAnchors = trustAnchors
-    }
+    /// A verifier that asks for nothing beyond a path to an anchor; the rest is set afterwards.
+    package init() {}
 
     /// Whether a chain without a valid policy fails.
     var demandsPolicy: Bool { requiresExplicitPolicy || !acceptedPolicies.isEmpty }
 
-    /// Checks `leaf` as of `date` and reports every check, whatever the others say.
-    ///
-    /// OpenSSL builds the chain out of ``intermediates`` and takes the first issuer it finds at each step. A path
-    /// that was found otherwise goes to ``verify(_:with:at:using:)``.
-    package func verify(_ leaf: Certificate, at date: Date) -> Verification {
-        let objects = VerificationObjects()
-        var material = RevocationMaterial()
-        let run: VerifierRun
-        do throws(CertificateError) {
-            for list in revocationLists { material.lists.append(try EncodedRevocationList(der: list.der)) }
-            run = try VerifierRun(
-                self,
-                .init(
-                    leaf: leaf, anchors: trustAnchors, untrusted: intermediates, path: nil,
-                    lists: material.lists, date: date),
-                objects)
-        } catch {
-            run = VerifierRun(failure: error)
-        }
-        return verification(of: leaf, run, material, date, objects)
-    }
-
-    /// Checks the first certificate of `path` as of `date`, with this path and no other.
-    ///
-    /// ``trustAnchors``, ``intermediates`` and ``revocationLists`` are not looked at.
+    /// Checks the first certificate of `path` as of `date`, with this path and no other, and reports every check,
+    /// whatever the others say.
     package func verify(
         _ path: CertificatePath, with material: RevocationMaterial, at date: Date,
         using objects: VerificationObjects
@@ -102,13 +74,13 @@ package struct CertificateVerifier: Sendable {
                 chainCheck(run),
                 validityCheck(leaf, date),
                 keyUsageCheck(leaf),
-                extendedKeyUsageCheck(leaf),
+                extendedKeyUsageCheck(leaf, run),
                 policyCheck(run),
                 run.check(.nameConstraints, passed: "every name is within the constraints of the chain"),
                 revocation.check,
                 strengthCheck(run),
             ],
-            chain: run.chain, problems: run.problems, isComplete: run.isComplete,
+            chain: run.chain, problems: run.problems + revocation.problems, isComplete: run.isComplete,
             links: run.chain.indices.map { depth in
                 Verification.Link(
                     policies: run.policies.indices.contains(depth) ? run.policies[depth] : [],
@@ -146,7 +118,12 @@ package struct CertificateVerifier: Sendable {
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
             return .init(.keyUsage, .failed, "keyCertSign is an authority's, which the certificate is not")
         }
-        guard let expectedKeyUsage else { return .init(.keyUsage, .notChecked, "nothing is expected") }
+        // Keys on curves agree on keys; RSA alone encrypts them (RFC 5480 3, RFC 8410 5).
+        let isEllipticCurve = leaf.publicKey.type != .rsa
+        let alternatives = purpose?.keyUsages(isEllipticCurve: isEllipticCurve)
+        guard expectedKeyUsage != nil || alternatives != nil else {
+            return .init(.keyUsage, .notChecked, "nothing is expected")
+        }
         guard let usage = leaf.keyUsage else {
             // RFC 5280 4.2.1.3: without the extension the key is not restricted. An unreadable one is not absent.
             if leaf.defects.contains(where: { $0.contains("key usage extension") }) {
@@ -154,15 +131,27 @@ package struct CertificateVerifier: Sendable {
             }
             return .init(.keyUsage, .passed, "the certificate does not restrict its key")
         }
-        let missing = expectedKeyUsage.subtracting(usage)
-        return missing.isEmpty
-            ? .init(.keyUsage, .passed, usage.names.joined(separator: ", "))
-            : .init(.keyUsage, .failed, "lacks " + missing.names.joined(separator: ", "))
+        if let missing = expectedKeyUsage?.subtracting(usage), !missing.isEmpty {
+            return .init(.keyUsage, .failed, "lacks " + missing.names.joined(separator: ", "))
+        }
+        if let alternatives, alternatives.isDisjoint(with: usage) {
+            return .init(.keyUsage, .failed, "lacks " + alternatives.names.joined(separator: " or "))
+        }
+        return .init(.keyUsage, .passed, usage.names.joined(separator: ", "))
     }
 
-    private func extendedKeyUsageCheck(_ leaf: Certificate) -> Verification.Check {
-        guard let expectedExtendedKeyUsage else {
+    private func extendedKeyUsageCheck(_ leaf: Certificate, _ run: VerifierRun) -> Verification.Check {
+        let wanted = purpose?.extendedKeyUsages
+        guard expectedExtendedKeyUsage != nil || wanted != nil else {
             return .init(.extendedKeyUsage, .notChecked, "nothing is expected")
+        }
+        if let wanted {
+            for certificate in [leaf] + run.chain.dropFirst() where !allowsPurpose(certificate, of: leaf) {
+                let lack = "lacks " + Self.names(wanted, separator: " or ")
+                return .init(
+                    .extendedKeyUsage, .failed,
+                    certificate == leaf ? lack : lack + " (\(certificate.subject))")
+            }
         }
         guard let usages = leaf.extendedKeyUsage else {
             if leaf.defects.contains(where: { $0.contains("extended key usage extension") }) {
@@ -170,12 +159,36 @@ package struct CertificateVerifier: Sendable {
             }
             return .init(.extendedKeyUsage, .passed, "the certificate does not restrict its purposes")
         }
-        // anyExtendedKeyUsage, RFC 5280 4.2.1.12.
         let missing =
-            usages.contains("2.5.29.37.0") ? [] : expectedExtendedKeyUsage.filter { !usages.contains($0) }
+            usages.contains(Self.anyExtendedKeyUsage)
+            ? [] : (expectedExtendedKeyUsage ?? []).filter { !usages.contains($0) }
         return missing.isEmpty
-            ? .init(.extendedKeyUsage, .passed, usages.joined(separator: ", "))
-            : .init(.extendedKeyUsage, .failed, "lacks " + missing.joined(separator: ", "))
+            ? .init(.extendedKeyUsage, .passed, Self.names(usages))
+            : .init(.extendedKeyUsage, .failed, "lacks " + Self.names(missing))
+    }
+
+    /// anyExtendedKeyUsage, RFC 5280 4.2.1.12.
+    private static let anyExtendedKeyUsage = "2.5.29.37.0"
+
+    /// Whether the extended key usages of a certificate of the path of `leaf` allow the purpose; true where none is
+    /// asked for.
+    package func allowsPurpose(_ certificate: Certificate, of leaf: Certificate) -> Bool {
+        guard let purpose, let wanted = purpose.extendedKeyUsages else { return true }
+        guard let usages = certificate.extendedKeyUsage else {
+            return certificate != leaf || !purpose.needsExtendedKeyUsage
+        }
+        if purpose.acceptsAnyExtendedKeyUsage, usages.contains(Self.anyExtendedKeyUsage) { return true }
+        return !Set(usages).isDisjoint(with: wanted)
+    }
+
+    /// Extended key usages as they are shown.
+    private static func names(_ usages: [String], separator: String = ", ") -> String {
+        usages.map { "\(NamedIdentifier.purpose($0))" }.joined(separator: separator)
+    }
+
+    /// Policies as they are shown.
+    private static func names(policies: [String]) -> String {
+        policies.map { "\(NamedIdentifier.policy($0))" }.joined(separator: ", ")
     }
 
     private func policyCheck(_ run: VerifierRun) -> Verification.Check {
@@ -183,8 +196,9 @@ package struct CertificateVerifier: Sendable {
         guard demandsPolicy || !failures.isEmpty else {
             return .init(.policies, .notChecked, "no policy is asked for")
         }
-        let found = run.acceptedPolicies.joined(separator: ", ")
-        let asked = acceptedPolicies.isEmpty ? found : "one of " + acceptedPolicies.joined(separator: ", ")
+        let asked =
+            acceptedPolicies.isEmpty
+            ? Self.names(policies: run.acceptedPolicies) : "one of " + Self.names(policies: acceptedPolicies)
         return run.check(.policies, passed: "valid for " + asked)
     }
 
@@ -249,7 +263,7 @@ package struct Verification: Sendable, Hashable {
         package let revocation: [RevocationSource]
     }
 
-    /// One error of OpenSSL's verifier.
+    /// One error of OpenSSL's verifier, or one that an OCSP response tells in its manner.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
         /// OpenSSL's number for it (`X509_V_ERR_…`).
         package let code: Int
@@ -270,7 +284,7 @@ package struct Verification: Sendable, Hashable {
     package let checks: [Check]
     /// The chain that was built, leaf first; as far as it could be built.
     package let chain: [Certificate]
-    /// Every error of OpenSSL's verifier, in the order found.
+    /// Every error of OpenSSL's verifier, in the order found, and what OCSP responses revoke.
     package let problems: [Problem]
     /// Whether the chain reached a trust anchor.
     package let isComplete: Bool

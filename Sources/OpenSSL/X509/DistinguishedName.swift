@@ -10,7 +10,8 @@ package struct DistinguishedName: Sendable {
         /// The type: a dotted object identifier in a name that was read. A name can also be made with a type such as
         /// `CN`.
         package let type: String
-        /// The value as text.
+        /// The value as text; of a name that was read, its first 1,024 characters and an ellipsis where there are
+        /// more (``DistinguishedName/largestTextLength``).
         package let value: String
 
         /// Makes an attribute. `type` is a dotted object identifier, or one of OpenSSL's names for it.
@@ -19,6 +20,13 @@ package struct DistinguishedName: Sendable {
             self.value = value
         }
     }
+
+    /// The length in Unicode scalars to which the text of an attribute or of an alternative name is cut.
+    ///
+    /// The author of a certificate chooses the length of its names, and much of what is done with text takes more than
+    /// linear time, such as comparing it. RFC 5280, A.1 has 64 characters for a common name, and 256 at most for the
+    /// attributes that people see.
+    package static let largestTextLength = 1_024
 
     /// The DER of the name; empty if OpenSSL cannot give it.
     package let der: [UInt8]
@@ -128,15 +136,20 @@ extension DistinguishedName: CustomStringConvertible {
     /// The name as RFC 4514 writes it, with the most specific attribute first: `CN=A.B.1,OU=PKI,C=US`.
     ///
     /// A type that is not in the table of RFC 4514, 3 is shown by OpenSSL's short name, or as a dotted object
-    /// identifier.
+    /// identifier. Of a name with more than ``largestShownAttributeCount`` relative names, the rest is left out, which
+    /// an ellipsis shows.
     package var description: String {
-        relativeNames.reversed()
+        let shown = relativeNames.reversed().prefix(Self.largestShownAttributeCount)
             .map { attributes in
-                attributes.map { "\(Self.shortName($0.type))=\(Self.escaped($0.value))" }.joined(
-                    separator: "+")
+                let shown = attributes.prefix(Self.largestShownAttributeCount)
+                    .map { "\(Self.shortName($0.type))=\(Self.escaped($0.value))" }
+                return shown.joined(separator: "+") + (shown.count < attributes.count ? "+\u{2026}" : "")
             }
-            .joined(separator: ",")
+        return shown.joined(separator: ",") + (shown.count < relativeNames.count ? ",\u{2026}" : "")
     }
+
+    /// How many relative names of a name, and how many attributes of each, are shown.
+    package static let largestShownAttributeCount = 64
 
     private static func shortName(_ type: String) -> String {
         switch type {
@@ -166,8 +179,10 @@ extension DistinguishedName: CustomStringConvertible {
     private static func escaped(_ value: String) -> String {
         var text = ""
         let scalars = value.unicodeScalars
+        // Counting scalars takes time in proportion to the text, so it is done once.
+        let last = scalars.count - 1
         for (offset, scalar) in scalars.enumerated() {
-            let isEdge = offset == 0 || offset == scalars.count - 1
+            let isEdge = offset == 0 || offset == last
             switch scalar {
             case ",", "+", "\"", "\\", "<", ">", ";": text += "\\"
             case " " where isEdge: text += "\\"

@@ -38,6 +38,14 @@ package enum GeneralName: Sendable, Hashable {
     }
 }
 
+extension GeneralName {
+    /// The FASC-N that the name is; nil for other names, and for a FASC-N that cannot be decoded.
+    package var fascn: FASCN? {
+        guard case .otherName(Self.fascnType, .octetString(let octets)) = self else { return nil }
+        return FASCN(octets: octets)
+    }
+}
+
 /// The value of an otherName, by its ASN.1 type.
 package enum OtherNameValue: Sendable, Hashable {
     /// A UTF8String.

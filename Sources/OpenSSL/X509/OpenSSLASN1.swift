@@ -15,7 +15,9 @@ enum OpenSSLASN1 {
 
     /// The text of a character string; for any other type `#` and the octets in hexadecimal.
     ///
-    /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown.
+    /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown. What has
+    /// more than ``DistinguishedName/largestTextLength`` characters is cut before it becomes a text, and ends in an
+    /// ellipsis.
     static func text(_ string: UnsafePointer<ASN1_STRING>?) -> String {
         guard let string = unsafe string else { return "" }
         switch unsafe ASN1_STRING_type(string) {
@@ -23,20 +25,30 @@ enum OpenSSLASN1 {
             V_ASN1_VISIBLESTRING:
             guard let data = unsafe ASN1_STRING_get0_data(string) else { return "" }
             let count = unsafe Int(ASN1_STRING_length(string))
-            return unsafe String(
-                decoding: UnsafeBufferPointer(start: data, count: max(0, count)), as: UTF8.self)
+            return unsafe cut(UnsafeBufferPointer(start: data, count: max(0, count)))
         case V_ASN1_BMPSTRING, V_ASN1_UNIVERSALSTRING, V_ASN1_T61STRING:
             var converted: UnsafeMutablePointer<UInt8>?
             let count = unsafe ASN1_STRING_to_UTF8(&converted, string)
             guard count >= 0, let start = unsafe converted else { break }
             defer { unsafe CRYPTO_free(start, #file, #line) }
-            return unsafe String(
-                decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+            return unsafe cut(UnsafeBufferPointer(start: start, count: Int(count)))
         default:
             break
         }
         OpenSSLError.discardQueue()
         return unsafe "#" + octets(string).upperHex
+    }
+
+    /// The text of octets in UTF-8, up to the greatest length that is shown.
+    private static func cut(_ octets: UnsafeBufferPointer<UInt8>) -> String {
+        let length = DistinguishedName.largestTextLength
+        // No character takes more than four octets, and one more shows that there is more.
+        let text = unsafe String(decoding: octets.prefix(4 * (length + 1)), as: UTF8.self)
+        let scalars = text.unicodeScalars
+        guard let end = scalars.index(scalars.startIndex, offsetBy: length, limitedBy: scalars.endIndex),
+            end < scalars.endIndex
+        else { return text }
+        return String(scalars[..<end]) + "\u{2026}"
     }
 
     /// The date of a UTCTime or GeneralizedTime; nil if OpenSSL cannot read it (ASN1_TIME_to_tm(3)).

@@ -73,7 +73,7 @@ extension PrivateKey {
 }
 
 /// The two numbers of an RSAPublicKey (RFC 8017, A.1.1), as big-endian magnitudes without leading zeros.
-private struct RSANumbers {
+struct RSANumbers {
     let modulus: ArraySlice<UInt8>
     let exponent: ArraySlice<UInt8>
 

@@ -27,11 +27,13 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
 extension SignatureDigest {
     /// The C digest (`EVP_MD`), a constant of OpenSSL that nobody frees.
     var pointer: OpaquePointer? {
-        switch self {
-        case .sha1: unsafe EVP_sha1()
-        case .sha256: unsafe EVP_sha256()
-        case .sha384: unsafe EVP_sha384()
-        case .sha512: unsafe EVP_sha512()
-        }
+        let algorithm: DigestAlgorithm =
+            switch self {
+            case .sha1: .sha1
+            case .sha256: .sha256
+            case .sha384: .sha384
+            case .sha512: .sha512
+            }
+        return unsafe algorithm.pointer
     }
 }

@@ -12,8 +12,8 @@ struct VerifierRun {
         var anchors: [Certificate]
         /// The other certificates of the chain, and those that may have signed a revocation list.
         var untrusted: [Certificate]
-        /// The whole chain, leaf first, where OpenSSL may take no other; nil where it builds one.
-        var path: [Certificate]?
+        /// The whole chain, leaf first; OpenSSL takes no other.
+        var path: [Certificate]
         /// The lists that may concern a certificate of the chain.
         var lists: [EncodedRevocationList]
         /// As of when.
@@ -66,10 +66,8 @@ struct VerifierRun {
             unsafe OPENSSL_sk_push(lists, UnsafeRawPointer(try objects.pointer(list)))
         }
         let observer = VerifierObserver()
-        if let path = input.path {
-            unsafe try observer.pin(
-                path.map { (item) throws(CertificateError) in unsafe try objects.pointer(item) })
-        }
+        unsafe try observer.pin(
+            input.path.map { (item) throws(CertificateError) in unsafe try objects.pointer(item) })
         unsafe VerifierObserver.attach(to: store)
         let leaf = unsafe try objects.pointer(input.leaf)
         guard unsafe X509_STORE_CTX_init(context, store, leaf, untrusted) == 1 else {
@@ -170,7 +168,7 @@ struct VerifierRun {
 
 extension Verification.Problem {
     /// Which check the error belongs to.
-    var kind: Verification.Kind {
+    package var kind: Verification.Kind {
         switch CInt(truncatingIfNeeded: code) {
         case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED,
             X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD:
@@ -196,6 +194,14 @@ extension Verification.Problem {
 }
 
 extension Verification.Problem {
+    /// The error that a certificate is revoked.
+    init(revoked subject: DistinguishedName, depth: Int) {
+        let words = unsafe X509_verify_cert_error_string(Int(X509_V_ERR_CERT_REVOKED))
+        self.init(
+            code: Int(X509_V_ERR_CERT_REVOKED), reason: unsafe words.map { unsafe String(cString: $0) } ?? "",
+            depth: depth, subject: subject)
+    }
+
     /// Whether the error says that a certificate is revoked.
     package var isRevoked: Bool { code == Int(X509_V_ERR_CERT_REVOKED) }
 

@@ -7,6 +7,8 @@ package import OpenSSL
 package struct MaterialReader {
     /// What has been read so far.
     package private(set) var material = ValidationMaterial()
+    /// How many certificates have been read so far, those included that were there already.
+    package private(set) var certificatesRead = 0
 
     private let limits: MaterialLimits
     private var seen: Set<Certificate> = []
@@ -141,6 +143,7 @@ package struct MaterialReader {
     }
 
     private mutating func add(_ certificate: Certificate) {
+        certificatesRead += 1
         guard seen.insert(certificate).inserted else { return }
         material.certificates.append(certificate)
         keptOctets += certificate.der.count

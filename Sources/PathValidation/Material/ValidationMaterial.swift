@@ -31,6 +31,9 @@ package struct MaterialLimits: Sendable, Hashable {
     package var fileOctets = 64 << 20
     /// The most certificates in all.
     package var certificates = 20_000
+    /// The most identities and certificates that one run checks: each takes a fraction of a millisecond at least, and
+    /// a file may hold a hundred thousand.
+    package var subjects = 5_000
     /// The most octets in all that are kept in memory. Lists in DER files of their own are not: they are read
     /// again where a path needs them.
     package var keptOctets = 64 << 20

@@ -37,11 +37,20 @@ package struct Provisioner: Sendable {
         /// How many identities the keychain held already, from an interrupted run or from an earlier one of the seed.
         package var skipped = 0
 
+        /// The PKIs that issued, each once.
+        package private(set) var authorities: [AuthorityUse] = []
+
         /// The result of a run that made nothing.
         package init() {}
 
+        /// Notes that a PKI was used, unless it is noted already.
+        package mutating func note(_ use: AuthorityUse) {
+            if !authorities.contains(where: { $0.root == use.root }) { authorities.append(use) }
+        }
+
         /// Adds the result of another part of the work.
         package mutating func add(_ other: Outcome) {
+            for use in other.authorities { note(use) }
             made += other.made.prefix(max(Self.mostKept - made.count, 0))
             count += other.count
             skipped += other.skipped
@@ -54,6 +63,16 @@ package struct Provisioner: Sendable {
         }
 
         private static let mostKept = 1000
+    }
+
+    /// The use of a PKI by a run.
+    package struct AuthorityUse: Sendable {
+        /// The certificate of the root.
+        package let root: Certificate
+        /// Whether the run made the PKI.
+        package let isNew: Bool
+        /// The roots of the other PKIs that the keychain held.
+        package let others: [Certificate]
     }
 
     /// Makes the identities of a run, below the authorities of an earlier run where these are valid long enough.
@@ -88,7 +107,7 @@ package struct Provisioner: Sendable {
     ) async throws -> Outcome {
         let starts = specs.map(\.validity.lowerBound)
         let ends = specs.map(\.validity.upperBound)
-        let authority = try authority(
+        let (authority, use) = try authority(
             covering: (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture),
             algorithm: specs.first?.algorithm ?? .rsa(bits: 2048), locations: request.locations,
             from: randomness.authorities)
@@ -97,12 +116,19 @@ package struct Provisioner: Sendable {
             present: Set(try store.identities().map(\.serialNumber)))
         // A transaction costs little beside what is in it, and a killed run loses a few seconds of work at most.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
-        return try await IssuancePipeline(
+        var outcome = try await IssuancePipeline(
             store: store, authority: authority, width: width, batchSize: isQuick ? 512 : 32
         ).run(queue, progress: progress)
+        outcome.note(use)
+        return outcome
     }
 
-    /// Finds the authorities that were made last, if each is valid over all of `span`, and makes new ones if not.
+    /// Finds the authorities that were made last of those that are valid over all of `span`, and makes new ones where
+    /// there are none.
+    ///
+    /// New authorities are valid for longer than the run needs: over everything that provisioning makes unless it is told
+    /// dates (a scenario's older generations, recovered keys, faults of expired certificates), so that an anchor that was
+    /// installed covers what is made later.
     ///
     /// - Parameters:
     ///   - span: the time over which the authorities must be valid.
@@ -114,15 +140,30 @@ package struct Provisioner: Sendable {
     package func authority(
         covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
         from source: RandomSource
-    ) throws -> TestAuthority {
+    ) throws -> (authority: TestAuthority, use: AuthorityUse) {
         let known = try store.authorities()
-        if let latest = known.last, latest.covers(span) { return latest }
+        func use(_ authority: TestAuthority, isNew: Bool) -> (TestAuthority, AuthorityUse) {
+            let root = authority[.root].certificate
+            let others = known.map { $0[.root].certificate }.filter { $0 != root }
+            return (authority, AuthorityUse(root: root, isNew: isNew, others: others))
+        }
+        if let latest = known.last(where: { $0.covers(span) }) { return use(latest, isNew: false) }
         let name =
             "authorities \(span.lowerBound.timeIntervalSince1970) \(span.upperBound.timeIntervalSince1970)"
         let authority = try TestAuthority(
-            algorithm: algorithm, validity: span, locations: locations,
+            algorithm: algorithm, validity: Self.widened(span), locations: locations,
             number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
         try store.add(authority)
-        return authority
+        return use(authority, isNew: true)
     }
+
+    /// The span with everything before it that provisioning makes by default in the same year: eight generations.
+    private static func widened(_ span: Range<Date>) -> Range<Date> {
+        let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
+        return min(start, span.lowerBound)..<span.upperBound
+    }
+
+    /// The years from the start of the oldest certificate that is made by default to the end of the newest: those of eight
+    /// generations, and more than those of the faults, which reach ten years back and five ahead.
+    private static let usualYears = 27
 }

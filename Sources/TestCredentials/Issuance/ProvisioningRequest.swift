@@ -127,15 +127,18 @@ package struct ProvisioningRun: Sendable {
     ///   - store: the provider's keychain.
     ///   - seed: nil for a random run.
     ///   - purpose: tells runs of the same request apart that do different things.
-    ///   - date: the moment that the request counts from; nil for now, which an interrupted run remembers.
+    ///   - date: the moment that the request counts from; nil for now, which a run that was begun before remembers.
     ///   - now: the time on the clock.
+    ///   - isRepeated: whether a request that a finished run has made is made once more. Otherwise the run finds that
+    ///     everything is there.
     /// - Throws: `KeychainError` where the run cannot be noted; `ProvisioningError` for a request that makes no sense.
     package init(
         _ request: ProvisioningRequest, in store: ProviderStore, seed: Seed?, purpose: String = "provision",
-        at date: Date?, now: Date
+        at date: Date?, now: Date, isRepeated: Bool = false
     ) throws {
         let (randomness, date) = try ProvisioningRandomness.begin(
-            in: store, seed: seed, purpose: purpose, at: date, now: now, fingerprint: request.fingerprint)
+            in: store, seed: seed, purpose: purpose, at: date, now: now, isRepeated: isRepeated,
+            fingerprint: request.fingerprint)
         var request = request
         request.date = date
         self.request = request
@@ -150,7 +153,8 @@ package struct ProvisioningRun: Sendable {
 /// The randomness of a run, by what it is for.
 ///
 /// From a seed everything follows from the seed. Without one, serial numbers and names come from a secret that the
-/// keychain keeps until the run is over, so that an interrupted run can be continued, and keys come from the system.
+/// keychain keeps, and keys come from the system. An interrupted run can therefore be continued, and a run of a request
+/// that was finished finds that everything is there.
 package struct ProvisioningRandomness: Sendable {
     /// The source of serial numbers, names and persons.
     let drawing: RandomSource
@@ -187,13 +191,14 @@ package struct ProvisioningRandomness: Sendable {
     /// - Parameters:
     ///   - seed: nil for a random run.
     ///   - date: the moment to count from. Where it is nil, a seeded run takes the first moment of the year, and a
-    ///     random run takes `now`, or the time at which it was begun before it was interrupted.
+    ///     random run takes `now`, or the time at which it was begun first.
+    ///   - isRepeated: whether a finished random run of the request is followed by a new one.
     ///   - fingerprint: names what is asked for, with starts as they are at a moment. Where the clock chooses the
     ///     moment, the name must not depend on it, and a fixed moment is passed.
     /// - Throws: `KeychainError` where the run cannot be noted.
     static func begin(
         in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
-        fingerprint: (Date) -> String
+        isRepeated: Bool = false, fingerprint: (Date) -> String
     ) throws -> (ProvisioningRandomness, date: Date) {
         if let seed {
             let date = date ?? Calendar.utc.startOfYear(now)
@@ -201,13 +206,14 @@ package struct ProvisioningRandomness: Sendable {
             return (Self(drawing: part, keys: part, authorities: .seeded(seed), note: nil), date)
         }
         let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
-        let secret = try store.unfinishedRun(name) {
+        if isRepeated { try store.forgetFinishedRun(name) }
+        let secret = try store.run(name) {
             var random = RandomSource.system.generator()
             let numbers = (0..<4).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 16)
             }
             return SecretBytes(utf8: "\(Int64(now.timeIntervalSince1970)) \(numbers.joined())")
         }
-        let text = unsafe secret.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+        let text = ProviderStore.text(secret).replacingOccurrences(of: ProviderStore.finishedMark, with: "")
         let began = text.split(separator: " ").first.flatMap { Double($0) } ?? now.timeIntervalSince1970
         return (
             Self(drawing: .seeded(Seed(text)), keys: .system, authorities: .system, note: name),
@@ -215,7 +221,7 @@ package struct ProvisioningRandomness: Sendable {
         )
     }
 
-    /// Notes that the run is over, so that the same request begins a new run.
+    /// Notes that the run is finished.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be written.
     func finish(in store: ProviderStore) throws {
@@ -238,23 +244,42 @@ extension ProviderStore {
         try FileLock.acquire(try device.container(of: .provider) + "/provisioning.lock")
     }
 
-    /// Reads the secret of an unfinished run.
+    /// Reads the secret of a run.
     ///
     /// - Parameter make: makes the secret where the keychain has none of this name.
     /// - Throws: `KeychainError` where the secret can be neither read nor written.
-    fileprivate func unfinishedRun(
-        _ name: String, make: () -> SecretBytes
-    ) throws(KeychainError) -> SecretBytes {
+    fileprivate func run(_ name: String, make: () -> SecretBytes) throws(KeychainError) -> SecretBytes {
         try keychain.createOrReadPassword(
             service: Self.runService, account: name, accessGroup: App.authorityGroup, make: make)
     }
 
-    /// Removes the secret of a finished run.
+    /// Marks the secret of a run as that of a finished one.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be written.
     fileprivate func finishRun(_ name: String) throws(KeychainError) {
+        guard let secret = try savedRun(name), !Self.text(secret).hasSuffix(Self.finishedMark) else { return }
+        try keychain.setPassword(
+            SecretBytes(utf8: Self.text(secret) + Self.finishedMark), service: Self.runService, account: name,
+            accessGroup: App.authorityGroup)
+    }
+
+    /// Removes the secret of a run that was finished; that of an interrupted one stays, so that it is continued.
+    ///
+    /// - Throws: `KeychainError` where the keychain can be neither read nor written.
+    fileprivate func forgetFinishedRun(_ name: String) throws(KeychainError) {
+        guard let secret = try savedRun(name), Self.text(secret).hasSuffix(Self.finishedMark) else { return }
         try keychain.deletePassword(service: Self.runService, account: name, accessGroup: App.authorityGroup)
     }
 
+    private func savedRun(_ name: String) throws(KeychainError) -> SecretBytes? {
+        try keychain.password(service: Self.runService, account: name, accessGroup: App.authorityGroup)
+    }
+
+    fileprivate static func text(_ secret: SecretBytes) -> String {
+        unsafe secret.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// What stands behind the secret of a finished run.
+    fileprivate static let finishedMark = " finished"
     private static let runService = "KeyShareProvisioning"
 }

@@ -129,8 +129,8 @@ extension PKIResponder {
         let registered = records.register.filter {
             $0.serialNumber == serialNumber && $0.issuer == key.upperHex
         }
-        if let date = registered.compactMap(\.revoked).first {
-            return .revoked(date, reason: IssuanceRecord.reason)
+        if let record = registered.first(where: { $0.revoked != nil }), let date = record.revoked {
+            return .revoked(date, reason: record.reason.number)
         }
         let isHeld = try records.labels[serialNumber, default: []].contains { label in
             try store.certificate(label).authorityKeyIdentifier == key

@@ -13,28 +13,36 @@ struct IssuanceRecord: Sendable, Hashable {
     let serialNumber: String
     /// When the certificate was revoked; nil where it was not.
     var revoked: Date?
+    /// Why the certificate was revoked; without a meaning where it was not.
+    var reason: RevocationReason
 
     /// A record of any certificate.
-    init(issuer: String, serialNumber: String, revoked: Date? = nil) {
+    init(
+        issuer: String, serialNumber: String, revoked: Date? = nil, reason: RevocationReason = .keyCompromise
+    ) {
         self.issuer = issuer
         self.serialNumber = serialNumber
         self.revoked = revoked
+        self.reason = reason
     }
 
     /// The record of a certificate.
-    init(_ certificate: Certificate, revoked: Date? = nil) {
-        issuer = (certificate.authorityKeyIdentifier ?? []).upperHex
-        serialNumber = certificate.serialHex
-        self.revoked = revoked
+    init(_ certificate: Certificate, revoked: Date? = nil, reason: RevocationReason = .keyCompromise) {
+        self.init(
+            issuer: (certificate.authorityKeyIdentifier ?? []).upperHex, serialNumber: certificate.serialHex,
+            revoked: revoked, reason: reason)
     }
 
     /// Reads a line that `text` wrote; nil for any other.
     fileprivate init?(_ text: Substring) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard (2...3).contains(fields.count) else { return nil }
+        guard (2...4).contains(fields.count) else { return nil }
         issuer = String(fields[0])
         serialNumber = String(fields[1])
         revoked = fields.count > 2 ? Double(fields[2]).map(Date.init(timeIntervalSince1970:)) : nil
+        // Earlier versions revoked for one reason alone, and wrote none.
+        reason =
+            fields.count > 3 ? RevocationReason(rawValue: String(fields[3])) ?? .unspecified : .keyCompromise
     }
 
     /// The issuer and serial number, which name one certificate (RFC 5280 section 4.1.2.2).
@@ -42,11 +50,17 @@ struct IssuanceRecord: Sendable, Hashable {
 
     /// The line of the record in the keychain.
     fileprivate var text: String {
-        certificateName + (revoked.map { " \(Int64($0.timeIntervalSince1970))" } ?? "")
+        guard let revoked else { return certificateName }
+        let why = reason == .keyCompromise ? "" : " \(reason.rawValue)"
+        return "\(certificateName) \(Int64(revoked.timeIntervalSince1970))\(why)"
     }
 
-    /// The reason of every revocation: keyCompromise (RFC 5280 section 5.3.1).
-    static let reason = 1
+    /// Takes over the earlier of two revocations; of two at one moment, the reason that comes first by its name.
+    fileprivate mutating func merge(_ other: IssuanceRecord) {
+        guard let date = other.revoked else { return }
+        if let revoked, (revoked, reason.rawValue) <= (date, other.reason.rawValue) { return }
+        (revoked, reason) = (date, other.reason)
+    }
 }
 
 extension ProviderStore {
@@ -73,7 +87,7 @@ extension ProviderStore {
         var indices: [String: Int] = [:]
         for record in present + records {
             if let index = indices[record.certificateName] {
-                merged[index].revoked = [merged[index].revoked, record.revoked].compactMap(\.self).min()
+                merged[index].merge(record)
             } else {
                 indices[record.certificateName] = merged.count
                 merged.append(record)
@@ -106,10 +120,14 @@ extension ProviderStore {
     /// keychain has no PKI.
     ///
     /// - Throws: `KeychainError` where authorities or register cannot be read; `CertificateError` where OpenSSL refuses.
-    package func revocationLists(at date: Date) throws -> [CertificateRevocationList] {
+    package func revocationLists(at date: Date) throws -> [AuthorityRevocationList] {
         let records = try register()
-        return try authorities().flatMap {
-            try $0.revocationLists(revoked: records, at: date, from: .system)
+        return try authorities().flatMap { authority in
+            try authority.issuers.map { role, issuer in
+                AuthorityRevocationList(
+                    authority: issuer.certificate,
+                    list: try authority.revocationList(of: role, revoked: records, at: date, from: .system))
+            }
         }
     }
 
@@ -117,4 +135,12 @@ extension ProviderStore {
 
     /// The greatest number of records, unless more certificates are revoked.
     static let mostRecords = 10_000
+}
+
+/// A revocation list and the certificate of the authority that signed it.
+package struct AuthorityRevocationList: Sendable {
+    /// The certificate of the authority.
+    package let authority: Certificate
+    /// The list.
+    package let list: CertificateRevocationList
 }

@@ -147,7 +147,7 @@ extension CertificateRevocationList.Entry {
     fileprivate init?(_ record: IssuanceRecord) {
         guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
         self.init(
-            serialNumber: record.serialNumber.hexOctets, date: date, reason: IssuanceRecord.reason)
+            serialNumber: record.serialNumber.hexOctets, date: date, reason: record.reason.number)
     }
 }
 

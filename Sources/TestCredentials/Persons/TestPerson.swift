@@ -59,10 +59,12 @@ package struct TestPerson: Sendable, Hashable {
     /// The transform of ICU from letters of any script to lower-case letters of ASCII.
     private static let asciiLetters = StringTransform("Any-Latin; Latin-ASCII; Lower")
 
-    /// Reads a name in one of two forms: `LAST.FIRST[.MIDDLE][.EDIPI]` or `First [Middle] Last`.
+    /// Reads a name in one of three forms: `LAST.FIRST[.MIDDLE][.EDIPI]`, `Last, First [Middle]` or
+    /// `First [Middle] Last`.
     ///
-    /// Nil where the text does not have two or three names, where digits at its end are not ten, and where it has an
-    /// invisible character. An EDIPI that the name leaves out is drawn from `random`.
+    /// Nil where the text does not have two or three names, where digits at its end are not ten, and where a name has
+    /// anything but letters, digits, hyphens and apostrophes, or no letter. An EDIPI that the name leaves out is drawn
+    /// from `random`.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
         guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
         let given = CommonName(name).edipi
@@ -78,16 +80,30 @@ package struct TestPerson: Sendable, Hashable {
                 return nil
             }
         } else {
-            parts = name.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
-            // A dot inside a name would divide it once more when a common name is read.
-            guard !parts.contains(where: { $0.isEmpty || $0.contains(".") }) else { return nil }
-            if let last = parts.popLast() { parts.insert(last, at: 0) }
+            // “Last, First Middle”: the family name, which may have blanks, stands before the comma.
+            let sides = name.split(separator: ",", omittingEmptySubsequences: false)
+            guard sides.count <= 2, let names = sides.last else { return nil }
+            parts = names.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
+            if sides.count == 2 {
+                parts.insert(sides[0].split(separator: " ").joined(separator: " "), at: 0)
+            } else if let last = parts.popLast() {
+                parts.insert(last, at: 0)
+            }
         }
-        guard (2...3).contains(parts.count), parts.joined().utf8.count <= 40 else { return nil }
+        guard (2...3).contains(parts.count), parts.joined().utf8.count <= 40, parts.allSatisfy(Self.isName)
+        else { return nil }
         lastName = parts[0]
         firstName = parts[1]
         middleName = parts.count > 2 ? parts[2] : ""
         self.edipi = edipi
+    }
+
+    /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks, a letter
+    /// first. A dot inside would divide the name once more when a common name is read, and a comma or another sign
+    /// would have to be escaped in it.
+    private static func isName(_ text: String) -> Bool {
+        guard text.first?.isLetter == true, text.last != " " else { return false }
+        return text.allSatisfy { $0.isLetter || $0.isNumber || "-'\u{2019} ".contains($0) }
     }
 
     /// A copy of the person with another EDIPI.
@@ -147,7 +163,7 @@ extension TestPerson {
 
 /// The description of a person in a file or by options; what is nil is drawn at random.
 package struct PersonDescription: Sendable, Hashable {
-    /// `First [Middle] Last`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
+    /// `First [Middle] Last`, `Last, First [Middle]`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?
     /// The electronic data interchange personal identifier, ten digits.
     package var edipi: String?
@@ -178,7 +194,7 @@ package struct PersonDescription: Sendable, Hashable {
             guard let named = TestPerson(name: name, using: &random) else {
                 throw ProvisioningError(
                     .malformedPerson,
-                    "“\(name)” is no person's name: write First Last, or LAST.FIRST.MIDDLE with ten digits behind it"
+                    "“\(name)” is no person's name: write \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D}, or LAST.FIRST.MIDDLE with ten digits behind it"
                 )
             }
             person = named
@@ -257,45 +273,74 @@ extension PersonDescription {
     /// - Throws: `ProvisioningError` at the position of a field that is wrong.
     init(_ fields: YAMLMapping) throws(ProvisioningError) {
         self.init()
-        for key in Self.fields {
-            guard let value = fields[key.name] else { continue }
-            self[keyPath: key.field] = try value.line("a text")
-            // Trying the description after each field tells which field is wrong.
-            do throws(ProvisioningError) {
-                var unused = Seed("").generator()
-                _ = try person(using: &unused)
-            } catch {
-                throw ProvisioningError(value.position, error.reason)
-            }
+        for key in Self.keys {
+            guard let value = fields[key] else { continue }
+            try set(key, to: try value.line("a text"), at: value.position)
         }
     }
 
-    /// Reads one description or a list of them from a text in JSON or YAML.
+    /// The size of the largest list of persons, in bytes.
+    package static let largestFile = 16 << 20
+    /// The greatest number of values in a list of persons: a hundred thousand persons with five fields each.
+    package static let largestValueCount = 1_000_000
+
+    /// Sets the field that `key` names.
+    ///
+    /// - Throws: `ProvisioningError` at `position` where the field is wrong.
+    mutating func set(
+        _ key: String, to text: String, at position: SourcePosition
+    ) throws(ProvisioningError) {
+        guard let field = Self.fields.first(where: { $0.name == key })?.field else { return }
+        self[keyPath: field] = text
+        // Trying the description after each field tells which field is wrong.
+        do throws(ProvisioningError) {
+            var unused = Seed("").generator()
+            _ = try person(using: &unused)
+        } catch {
+            throw ProvisioningError(position, error.reason)
+        }
+    }
+
+    /// A description and where its text starts.
+    struct Located {
+        let person: PersonDescription
+        let position: SourcePosition
+    }
+
+    /// Reads one description or a list of them from a text in JSON or YAML, or from comma-separated values with a
+    /// header.
     ///
     /// - Parameters:
     ///   - bytes: the text.
-    ///   - source: the name of the file, for errors.
+    ///   - source: the name of the file, for errors; `.csv` at its end says that the text is comma-separated values.
     /// - Throws: `ProvisioningError`: `.malformedPerson` with file, line, column and what was expected.
     package static func list(
         _ bytes: [UInt8], source: String
     ) throws(ProvisioningError) -> [PersonDescription] {
         do throws(ProvisioningError) {
-            // A million persons with a few fields each.
-            let text = try YAMLNode(text: bytes, of: "a person", most: 10_000_000)
-            var persons: [PersonDescription] = []
+            let persons = try isCSV(bytes, source: source) ? table(bytes) : yaml(bytes)
             var identifiers: Set<String> = []
-            for value in try text.oneOrMore("a person, or a list of them") {
-                let person = try PersonDescription(try value.fields(of: "a person", among: keys))
+            for located in persons {
+                let person = located.person
                 let identifier = person.edipi ?? person.name.flatMap { CommonName($0).edipi }
                 if let identifier, !identifiers.insert(identifier).inserted {
                     throw ProvisioningError(
-                        value.position, "a person in front of this has the EDIPI \(identifier)")
+                        located.position, "a person in front of this has the EDIPI \(identifier)")
                 }
-                persons.append(person)
             }
-            return persons
+            return persons.map(\.person)
         } catch {
             throw error.located(in: source, as: .malformedPerson)
         }
+    }
+
+    private static func yaml(_ bytes: [UInt8]) throws(ProvisioningError) -> [Located] {
+        let text = try YAMLNode(text: bytes, of: "a person", most: largestValueCount)
+        var persons: [Located] = []
+        for value in try text.oneOrMore("a person, or a list of them") {
+            let person = try PersonDescription(try value.fields(of: "a person", among: keys))
+            persons.append(Located(person: person, position: value.position))
+        }
+        return persons
     }
 }

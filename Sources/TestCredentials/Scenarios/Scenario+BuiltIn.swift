@@ -5,6 +5,9 @@ extension Scenario {
         BuiltInData.read("\(name).yaml") { try Scenario(yaml: text, name: name, source: "\(name).yaml") }
     }
 
+    /// The names of the scenarios that come with the package; nothing is read to tell them.
+    package static var builtInNames: [String] { texts.map(\.name) }
+
     /// Finds a built-in scenario.
     ///
     /// - Throws: `ProvisioningError`: `.noSuchScenario`, with the nearest name as its remedy.

@@ -5,6 +5,11 @@ internal import KeySharing
 internal import OpenSSL
 
 extension Scenario {
+    /// The size of the largest file of a scenario, in bytes; a thousand persons by name fit.
+    package static let largestFile = 1 << 20
+    /// The greatest number of values in a scenario.
+    package static let largestValueCount = 10_000
+
     /// Reads a scenario from a YAML text.
     ///
     /// - Parameters:
@@ -14,7 +19,8 @@ extension Scenario {
     /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and what was expected.
     package init(yaml bytes: [UInt8], name: String, source: String) throws(ProvisioningError) {
         do throws(ProvisioningError) {
-            try self.init(try YAMLNode(text: bytes, of: "a scenario"), name: name)
+            try self.init(
+                try YAMLNode(text: bytes, of: "a scenario", most: Self.largestValueCount), name: name)
         } catch {
             throw error.located(in: source, as: .malformedScenario)
         }

@@ -96,7 +96,8 @@ extension Provisioner {
     ///   `PKCS12Error` where they cannot be made.
     package func run(_ run: ScenarioRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
-        guard let authority = try authority(for: run) else { return outcome }
+        guard let (authority, use) = try authority(for: run) else { return outcome }
+        outcome.note(use)
         for entry in run.entries where !entry.specs.isEmpty {
             let part = try await issue(entry.specs, of: entry.request, from: entry.randomness) {
                 progress(outcome.count + outcome.skipped + $0)
@@ -110,7 +111,7 @@ extension Provisioner {
     }
 
     /// Finds or makes authorities that are valid for everything of the scenario; nil where the scenario is empty.
-    private func authority(for run: ScenarioRun) throws -> TestAuthority? {
+    private func authority(for run: ScenarioRun) throws -> (authority: TestAuthority, use: AuthorityUse)? {
         let specs = run.entries.flatMap(\.specs)
         let defects = run.entries.flatMap(\.defects)
         let spans = specs.map(\.validity) + (defects.isEmpty ? [] : [TestVectorSuite.span(at: run.date)])

@@ -10,7 +10,7 @@ enum FileDefects {
             "key-of-another-certificate", "The private key is not the certificate's.",
             "compares the two before anything is stored", .refused(7)
         ) { context in
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.add(try context.identity().certificate, try context.key("another"), friendlyName: "Test")
             return .file(try context.file(assembly))
         },
@@ -23,12 +23,12 @@ enum FileDefects {
         },
         TestVector(
             "no-identity", "The file opens and is empty.", "says that there is nothing to import", .refused(9)
-        ) { context in .file(try context.file(PKCS12FileBuilder())) },
+        ) { context in .file(try context.file(PKCS12FileBuilder(context.profile))) },
         TestVector(
             "certificate-only", "The file holds a certificate and no key.",
             "says that there is nothing to import", .refused(9)
         ) { context in
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.certificates = [(try context.identity().certificate.der, .init(friendlyName: "Test"))]
             return .file(try context.file(assembly))
         },
@@ -36,7 +36,7 @@ enum FileDefects {
             "key-only", "The file holds a private key and no certificate.",
             "says that there is nothing to import", .refused(9)
         ) { context in
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.keys = [(try context.key("alone"), .init(friendlyName: "Test"))]
             return .file(try context.file(assembly))
         },
@@ -45,7 +45,7 @@ enum FileDefects {
             "pairs them by comparing the keys", .accepted()
         ) { context in
             let identity = try context.identity()
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.certificates = [(identity.certificate.der, .init())]
             assembly.keys = [(identity.privateKey, .init())]
             return .file(try context.file(assembly))
@@ -69,7 +69,7 @@ enum FileDefects {
             "says that there is nothing to import", .refused(9)
         ) { context in
             let identity = try context.identity()
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.certificates = [(Array(identity.certificate.der.dropLast(40)), .init())]
             assembly.keys = [(identity.privateKey, .init())]
             return .file(try context.file(assembly))
@@ -80,7 +80,7 @@ enum FileDefects {
             "imports the identity and reports the key",
             .init(importing: 7, identities: 1, verifying: 0)
         ) { context in
-            var assembly = assembly(of: try context.identity())
+            var assembly = assembly(of: try context.identity(), context)
             assembly.add(
                 try context.identity(.encryption, part: "second").certificate, try context.key("another"),
                 friendlyName: "Test")
@@ -92,7 +92,7 @@ enum FileDefects {
         ) { context in
             let identity = try context.identity()
             let key = try unsafe identity.privateKey.pkcs8().withUnsafeBytes { unsafe Array($0) }
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.certificates = [(identity.certificate.der + [0], .init(friendlyName: "Test"))]
             assembly.keyOctets = [(key + [0], .init(friendlyName: "Test"))]
             return .file(try context.file(assembly))
@@ -101,7 +101,7 @@ enum FileDefects {
             "damaged-key", "What decrypts under the password is no private key.",
             "calls it malformed and does not blame the password", .refused(5)
         ) { context in
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.certificates = [(try context.identity().certificate.der, .init(friendlyName: "Test"))]
             assembly.keyOctets = [([UInt8](repeating: 0xA5, count: 100), .init(friendlyName: "Test"))]
             return .file(try context.file(assembly))
@@ -110,7 +110,7 @@ enum FileDefects {
             "oversized-key", "The private key is DSA's with numbers of 16,384 bits.",
             "does not load it, for that takes seconds", .refused(10)
         ) { context in
-            var assembly = PKCS12FileBuilder()
+            var assembly = PKCS12FileBuilder(context.profile)
             assembly.keyOctets = [
                 (try PKCS12FileBuilder.dsaKey(modulus: 16_384, exponent: 16_384), .init(friendlyName: "Test"))
             ]
@@ -124,7 +124,7 @@ enum FileDefects {
         TestVector(
             "no-mac", "The file has no MAC.", "refuses it unless it was told to take such files", .refused(10)
         ) { context in
-            var assembly = assembly(of: try context.identity())
+            var assembly = assembly(of: try context.identity(), context)
             assembly.profile = PKCS12Profile(.noMAC)
             return .file(try context.file(assembly))
         },
@@ -162,8 +162,10 @@ enum FileDefects {
             from: { try $0.identity().certificate.der }, edit: { $0 }),
     ]
 
-    private static func assembly(of identity: TestIdentity) -> PKCS12FileBuilder {
-        var assembly = PKCS12FileBuilder()
+    private static func assembly(
+        of identity: TestIdentity, _ context: TestVectorContext
+    ) -> PKCS12FileBuilder {
+        var assembly = PKCS12FileBuilder(context.profile)
         assembly.add(identity.certificate, identity.privateKey, friendlyName: "Test")
         return assembly
     }
@@ -183,7 +185,7 @@ enum FileDefects {
     ) -> TestVector {
         TestVector(name, "The MAC asks for \(words) iterations.", expectedBehaviour, .refused(10)) {
             context in
-            var assembly = assembly(of: try context.identity())
+            var assembly = assembly(of: try context.identity(), context)
             assembly.claimedIterations = count
             return .file(try context.file(assembly))
         }

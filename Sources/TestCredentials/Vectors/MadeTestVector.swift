@@ -57,16 +57,23 @@ package struct MadeTestVector: Sendable {
         try store.register(issued: context.issued, revoked: revoked, at: context.date)
     }
 
+    /// Makes sure that a keychain can hold the test vector.
+    ///
+    /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold.
+    package func requireKeychain() throws {
+        guard case .identities = output else {
+            throw ProvisioningError(
+                .faultNeedsFile, "a keychain cannot hold the fault \u{201C}\(vector.name)\u{201D}")
+        }
+    }
+
     /// Adds the identities to a keychain, and notes in the authorities' register which are revoked.
     ///
     /// - Returns: what was added, and how many identities the keychain held already.
     /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold; `KeychainError` where the
     ///   identities or the register cannot be written.
     package func install(into store: ProviderStore) throws -> Provisioner.Outcome {
-        guard case .identities(let identities, _) = output else {
-            throw ProvisioningError(
-                .faultNeedsFile, "a keychain cannot hold the fault \u{201C}\(vector.name)\u{201D}")
-        }
+        try requireKeychain()
         var outcome = Provisioner.Outcome()
         let results = try store.add(identities.map { ($0.certificate, $0.privateKey) })
         for (identity, result) in zip(identities, results) {

@@ -19,13 +19,13 @@ extension Provisioner {
     package func make(
         _ vector: TestVector, for person: TestPerson, at date: Date, algorithm: KeyAlgorithm,
         password: SecretBytes, locations: PKILocations, from source: RandomSource
-    ) throws -> MadeTestVector {
-        let authority = try authority(
+    ) throws -> (made: MadeTestVector, use: AuthorityUse) {
+        let (authority, use) = try authority(
             covering: TestVectorSuite.span(at: date), algorithm: algorithm, locations: locations, from: source
         )
-        return try vector.make(
-            in: TestVectorContext(
-                authority: authority, person: person, date: date, algorithm: algorithm, password: password,
-                locations: locations, source: source))
+        let context = TestVectorContext(
+            authority: authority, person: person, date: date, algorithm: algorithm, password: password,
+            locations: locations, source: source)
+        return (try vector.make(in: context), use)
     }
 }

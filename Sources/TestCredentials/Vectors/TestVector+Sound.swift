@@ -4,8 +4,10 @@ internal import OpenSSL
 
 extension TestVector {
     /// The test vectors that nothing is wrong with: every type under every profile of encryption and with each kind of
-    /// key, files with several certificates, and archives.
-    static let sound: [TestVector] = types + keys + bundles
+    /// key, files with several certificates, archives, and files like those of other writers.
+    static let sound: [TestVector] =
+        (types + keys + chains + profiles + WriterOddities.all).map { $0.inGroups([.formats]) }
+        + archives.map { $0.inGroups([.archives]) }
 
     private static let types: [TestVector] = userTypes.flatMap { type in
         PKCS12Profile.Name.allCases.filter { $0 != .noMAC }.map { profile in
@@ -19,7 +21,7 @@ extension TestVector {
                         try context.identity(type, algorithm: .rsa(bits: 2048)),
                         profile: PKCS12Profile(profile)))
             }
-            vector.isUnderEmptyPassword = profile == .emptyPassword
+            if profile == .emptyPassword { vector.password = .text("") }
             return vector
         }
     }
@@ -35,7 +37,27 @@ extension TestVector {
         }
     }
 
-    private static let bundles: [TestVector] = [
+    /// An encryption identity with each kind of key but RSA of 2,048 bits, under each profile but the usual one.
+    private static let profiles: [TestVector] = KeyAlgorithm.allCases.filter { $0 != .rsa(bits: 2048) }
+        .flatMap {
+            algorithm in
+            PKCS12Profile.Name.allCases.filter { $0 != .noMAC && $0 != .modern }.map { profile in
+                var vector = TestVector(
+                    "encryption-\(algorithm.rawValue)-\(profile.rawValue)",
+                    "An identity with a key \(algorithm.rawValue) in a file of the profile \(profile.rawValue).",
+                    "imports it", .accepted()
+                ) { context in
+                    let identity = try context.sharedIdentity("formats \(algorithm.rawValue)") {
+                        try $0.identity(.encryption, algorithm: algorithm)
+                    }
+                    return .file(try context.file(identity, profile: PKCS12Profile(profile)))
+                }
+                if profile == .emptyPassword { vector.password = .text("") }
+                return vector
+            }
+        }
+
+    private static let chains: [TestVector] = [
         TestVector(
             "with-chain", "The file carries the issuers of its certificate.", "imports one identity",
             .accepted()
@@ -43,7 +65,10 @@ extension TestVector {
             var identity = try context.identity()
             identity.chain = [context.authority[.email].certificate, context.authority[.root].certificate]
             return .identities([identity])
-        },
+        }
+    ]
+
+    private static let archives: [TestVector] = [
         TestVector("all-types", "An archive of one identity of each type.", "imports all four", .accepted(4))
         {
             context in

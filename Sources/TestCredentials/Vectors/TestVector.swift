@@ -45,6 +45,25 @@ package struct TestVector: Sendable {
         case file([UInt8], suffix: String = "p12")
     }
 
+    /// The password of a test vector's file.
+    enum Password: Sendable, Hashable {
+        /// That of the suite.
+        case ofSuite
+        /// None at all, which differs from the empty one (RFC 7292, B.1).
+        case absent
+        /// This one.
+        case text(String)
+
+        /// The password, where the suite's is this; nil where there is none.
+        func text(ofSuite password: String) -> String? {
+            switch self {
+            case .ofSuite: password
+            case .absent: nil
+            case .text(let text): text
+            }
+        }
+    }
+
     /// The name, in lower case with hyphens.
     package let name: String
     /// One sentence about what the test vector is.
@@ -53,8 +72,10 @@ package struct TestVector: Sendable {
     package let expectedBehaviour: String
     /// The exit codes and results of a correct consumer.
     package let expectation: Expectation
-    /// Whether the file is under the empty password rather than the suite's.
-    var isUnderEmptyPassword = false
+    /// The password of the file.
+    var password = Password.ofSuite
+    /// The groups of the test vector, but for policy, which follows from what is expected.
+    private(set) var kinds: Set<TestVectorGroup> = []
     private let recipe: @Sendable (TestVectorContext) throws -> Output
 
     /// A test vector.
@@ -79,8 +100,20 @@ package struct TestVector: Sendable {
         return MadeTestVector(vector: self, output: try recipe(context), context: context)
     }
 
+    /// This test vector in these groups.
+    func inGroups(_ groups: Set<TestVectorGroup>) -> TestVector {
+        var vector = self
+        vector.kinds = groups
+        return vector
+    }
+
     /// Every defective test vector: of certificates, PKCS #12 files and archives.
-    package static let defective: [TestVector] = CertificateDefects.all + FileDefects.all + ArchiveDefects.all
+    package static let defective: [TestVector] =
+        (CertificateDefects.all + FileDefects.all).map { $0.inGroups([.faults]) }
+        + ArchiveDefects.all.map { $0.inGroups([.faults, .archives]) }
+
+    /// Every test vector, the sound ones first.
+    package static let all: [TestVector] = sound + defective
 
     /// The defective test vector of a name; nil where there is none.
     package static func defective(named name: String) -> TestVector? {

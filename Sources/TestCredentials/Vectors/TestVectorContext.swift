@@ -18,11 +18,16 @@ package struct TestVectorContext: Sendable {
     package let algorithm: KeyAlgorithm
     /// The password of files.
     package let password: SecretBytes
+    /// How files are protected, unless a test vector says otherwise.
+    package let profile: PKCS12Profile
     /// Where certificates say that the PKI answers.
     let locations: PKILocations
     /// Where keys, signatures, serial numbers and salts come from.
     private(set) var source: RandomSource
+    /// The source of the context that this one was scoped from; nil in a context that is not scoped.
+    private var unscopedSource: RandomSource?
     private var log = IssuanceLog()
+    private let shared = SharedIdentities()
 
     /// Every certificate that was issued in this context, in the order of issuance.
     package var issued: [Certificate] { log.certificates.withLock { $0 } }
@@ -30,13 +35,15 @@ package struct TestVectorContext: Sendable {
     /// A context; test vectors made in it differ in their randomness.
     package init(
         authority: TestAuthority, person: TestPerson, date: Date, algorithm: KeyAlgorithm,
-        password: SecretBytes, locations: PKILocations = .example, source: RandomSource
+        password: SecretBytes, profile: PKCS12Profile = .modern, locations: PKILocations = .example,
+        source: RandomSource
     ) {
         self.authority = authority
         self.person = person
         self.date = date
         self.algorithm = algorithm
         self.password = password
+        self.profile = profile
         self.locations = locations
         self.source = source
     }
@@ -44,6 +51,8 @@ package struct TestVectorContext: Sendable {
     /// The context of one test vector: with randomness of its own, and with nothing issued yet.
     func scoped(to name: String) -> TestVectorContext {
         var context = self
+        let source = unscopedSource ?? source
+        context.unscopedSource = source
         // The word is older than the type's name; another one would change every fixture.
         context.source = source.child("specimen \(name)")
         context.log = IssuanceLog()
@@ -91,6 +100,16 @@ package struct TestVectorContext: Sendable {
         return TestIdentity(certificate: certificate, privateKey: key)
     }
 
+    /// An identity that several test vectors have in common, because its key takes long to make; made on first use,
+    /// with randomness that depends on nothing but `name` and the source of the whole context.
+    ///
+    /// - Throws: what `make` throws.
+    func sharedIdentity(
+        _ name: String, _ make: (TestVectorContext) throws -> TestIdentity
+    ) throws -> TestIdentity {
+        try shared.identity(name) { try make(scoped(to: name)) }
+    }
+
     /// Makes the key of a name, which is always the same for one name.
     ///
     /// - Throws: `OpenSSLError` where the key cannot be made.
@@ -108,13 +127,14 @@ package struct TestVectorContext: Sendable {
     ///
     /// - Throws: `PKCS12Error` or `OpenSSLError` where the file cannot be made.
     func file(
-        _ identity: TestIdentity, friendlyName: String? = "Test", profile: PKCS12Profile = .modern,
+        _ identity: TestIdentity, friendlyName: String? = "Test", profile: PKCS12Profile? = nil,
         password: SecretBytes? = nil
     ) throws -> [UInt8] {
         var random = source.child("file \(identity.certificate.label)").generator()
         return try PKCS12.create(
             privateKey: identity.privateKey, certificate: identity.certificate, chain: identity.chain,
-            friendlyName: friendlyName, password: password ?? self.password, profile: profile
+            friendlyName: friendlyName, password: password ?? self.password,
+            profile: profile ?? self.profile
         ) { random.octets($0) }
     }
 
@@ -130,7 +150,7 @@ package struct TestVectorContext: Sendable {
     ///
     /// - Throws: `OpenSSLError` where the file cannot be made.
     func file(_ identities: [TestIdentity]) throws -> [UInt8] {
-        var assembly = PKCS12FileBuilder()
+        var assembly = PKCS12FileBuilder(profile)
         for identity in identities {
             assembly.add(identity.certificate, identity.privateKey, friendlyName: "Test")
         }
@@ -148,4 +168,19 @@ package struct TestVectorContext: Sendable {
 /// The certificates that were issued in one context. Copies of a context share their log.
 private final class IssuanceLog: Sendable {
     let certificates = Mutex<[Certificate]>([])
+}
+
+/// The identities that several test vectors have in common. Copies of a context share them.
+private final class SharedIdentities: Sendable {
+    private let made = Mutex<[String: TestIdentity]>([:])
+
+    /// The identity of a name. Whoever asks while another one is made waits: each takes a core for seconds.
+    func identity(_ name: String, make: () throws -> TestIdentity) throws -> TestIdentity {
+        try made.withLock { made in
+            if let identity = made[name] { return identity }
+            let identity = try make()
+            made[name] = identity
+            return identity
+        }
+    }
 }

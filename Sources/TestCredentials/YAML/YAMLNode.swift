@@ -23,9 +23,10 @@ extension YAMLNode {
     ///
     /// - Parameters:
     ///   - what: what the text describes, with its article.
-    ///   - most: how many values are allowed; a few aliases of aliases could stand for any number.
-    /// - Throws: `ProvisioningError` at the position where the text stops being YAML in UTF-8.
-    init(text bytes: [UInt8], of what: String, most: Int = 10_000) throws(ProvisioningError) {
+    ///   - most: how many values are allowed.
+    /// - Throws: `ProvisioningError` at the position where the text stops being YAML in UTF-8, where it has what
+    ///   ``YAMLScan`` refuses, and at a text that is too long.
+    init(text bytes: [UInt8], of what: String, most: Int) throws(ProvisioningError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ProvisioningError(
                 SourcePosition(line: bytes.linesUpToBrokenText, column: 1), "expected text in UTF-8")
@@ -33,6 +34,7 @@ extension YAMLNode {
         // Some editors put a byte order mark in front, which is no part of the text.
         let isMarked = text.unicodeScalars.first == "\u{FEFF}"
         let unmarked = isMarked ? String(text.unicodeScalars.dropFirst()) : text
+        try YAMLScan.check(unmarked, most: most)
         let node: Node?
         do {
             // Without a named encoding Yams would take one from the environment.
@@ -63,6 +65,9 @@ extension YAMLNode {
         }
         switch node {
         case .scalar(let scalar):
+            guard scalar.string.utf8.count <= YAMLBounds.largestText else {
+                throw ProvisioningError(position, "this has more than \(YAMLBounds.largestText) bytes")
+            }
             let isNothing = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
             content = isNothing ? .nothing : .text(scalar.string)
         case .sequence(let sequence):
@@ -77,7 +82,7 @@ extension YAMLNode {
             }
             content = .mapping(entries)
         case .alias:
-            // The parser has replaced aliases by their values.
+            // The parser replaces aliases by their values, and the scan leaves none.
             content = .nothing
         }
     }
@@ -114,7 +119,7 @@ extension ProvisioningError {
 
 extension [UInt8] {
     /// The number of the first line with octets that are not UTF-8.
-    fileprivate var linesUpToBrokenText: Int {
+    var linesUpToBrokenText: Int {
         for (index, line) in split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .enumerated()
         where String(validating: line, as: UTF8.self) == nil {

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 @Suite("What is made from a seed")
@@ -35,7 +36,7 @@ struct SeedTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(others == [Certificate](repeating: first, count: 8))
-        let verifier = CertificateVerifier(trustAnchors: [issuer.certificate])
+        let verifier = TrustingVerifier(trustAnchors: [issuer.certificate])
         #expect(issuer.certificate.publicKey == key.publicKey)
         #expect(verifier.verify(issuer.certificate, at: TestPKI.now).isValid)
     }

@@ -1,4 +1,5 @@
 @testable import OpenSSL
+import SecretMemory
 import SwiftASN1
 import TestSupport
 import Testing
@@ -27,18 +28,139 @@ struct LimitTests {
         }
     }
 
-    @Test("Iteration counts that add up to too much are refused, whatever the password")
-    func totalIterations() throws {
+    @Test("Key derivations that add up to too much work are refused, whatever the password")
+    func work() throws {
         let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000_000)
-        let keys = try [
-            PKCS12Samples.bag(key: bomb), PKCS12Samples.bag(key: bomb), PKCS12Samples.bag(key: bomb),
-        ]
+        let keys = try [[UInt8]](repeating: PKCS12Samples.bag(key: bomb), count: 5)
         for bytes in try [
             PKCS12Samples.file([PKCS12Samples.safe(keys)]),
             PKCS12Samples.file([PKCS12Samples.encryptedSafe(keys)]),
         ] {
             let report = PKCS12.inspect(bytes, password: password)
-            #expect(report.error == PKCS12Error(.refused(limit: .totalIterations)))
+            #expect(report.error == PKCS12Error(.refused(limit: .work)))
+            #expect(report.message.contains("2 s of processor time"))
+        }
+    }
+
+    /// A layer under PBES2 with a cipher that takes keys of any length, RC4, or with AES-256.
+    private func layer(
+        _ function: String, iterations: Int, keyLength: Int, cipher: String = "1.2.840.113549.3.4"
+    ) throws -> [UInt8] {
+        let layer = try PKCS12Samples.layer { coder in
+            try coder.sequence { algorithm in
+                try algorithm.objectIdentifier(OID.pbes2)
+                try algorithm.sequence { parameters in
+                    try parameters.sequence { derivation in
+                        try derivation.objectIdentifier(OID.pbkdf2)
+                        try derivation.sequence { values in
+                            try values.octets([1, 2, 3, 4])
+                            try values.serialize(iterations)
+                            try values.serialize(keyLength)
+                            try values.sequence { try $0.objectIdentifier(function) }
+                        }
+                    }
+                    try parameters.sequence { scheme in
+                        try scheme.objectIdentifier(cipher)
+                        if cipher == OID.aes256CBC { try scheme.octets([UInt8](repeating: 0, count: 16)) }
+                    }
+                }
+            }
+        }
+        return try PKCS12Samples.encryptedSafe(layer)
+    }
+
+    @Test(
+        "Two million iterations of a slow digest, or of several blocks, are more work than two million of SHA-1"
+    )
+    func slowDigests() throws {
+        let (sha1, sha3) = (OID.hmacSHA1, "2.16.840.1.101.3.4.2.13")
+        let cases: [(function: String, iterations: Int, length: Int, verdict: PKCS12Limit?)] = [
+            (sha3, 1_500_000, 16, .work), (sha3, 800_000, 32, .work), (sha3, 1_000, 32, nil),
+            // Two blocks of 20 octets.
+            (sha1, 2_000_000, 32, nil),
+        ]
+        for (function, iterations, length, expected) in cases {
+            let safe = try layer(function, iterations: iterations, keyLength: length)
+            let bytes = try PKCS12Samples.file([safe], mac: .none)
+            let work = PKCS12Reader.visibleWork(bytes, limits: Self.patient)
+            #expect((work > 2_000_000_000) == (expected == .work), "\(function) \(iterations) \(length)")
+            // What is not refused would be derived for nothing.
+            if expected != nil { #expect(verdict(bytes) == expected) }
+        }
+    }
+
+    /// Limits that no sensible file reaches.
+    private static var patient: PKCS12Limits {
+        var limits = PKCS12Limits.standard
+        limits.patience = .seconds(3_600)
+        return limits
+    }
+
+    @Test("A key is charged for each block of the digest, and the vector of RFC 7292 beside it")
+    func blocks() {
+        let one = DerivationWork.pkcs12(digest: "SHA1", iterations: 1_000, lengths: [20])
+        #expect(DerivationWork.pkcs12(digest: "SHA1", iterations: 1_000, lengths: [24, 8]) == 3 * one)
+        #expect(DerivationWork.pkcs12(digest: "SHA1", iterations: 1_000, lengths: [5, 0]) == one)
+        let hmac = DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 32)
+        #expect(DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 33) == 2 * hmac)
+        #expect(DerivationWork.pbkdf2(digest: "SHA3-224", iterations: 1_000, length: 28) > 3 * hmac)
+        // scrypt of little memory is nearly all PBKDF2.
+        let scrypt = DerivationWork.scrypt(cost: 4, blockSize: 1, parallelization: 249_999)
+        #expect(scrypt > 1_000_000_000)
+    }
+
+    @Test(
+        "A key that is longer than the cipher takes, or than the digest of the MAC, is refused before any derivation"
+    )
+    func keyLengths() throws {
+        for length in [33, 64, 128] {
+            let safe = try layer(OID.hmacSHA1, iterations: 1, keyLength: length)
+            #expect(PKCS12.inspect(try PKCS12Samples.file([safe]), password: password).verdict == .malformed)
+        }
+        let aes = try layer(OID.hmacSHA1, iterations: 1, keyLength: 33, cipher: OID.aes256CBC)
+        #expect(PKCS12.inspect(try PKCS12Samples.file([aes]), password: password).verdict == .malformed)
+    }
+
+    @Test(
+        "A further form of the password is tried only where its work fits beside all that the file asks for")
+    func furtherForms() throws {
+        // Outside ASCII a password has three forms as octets.
+        let typed = PKCS12Password.text(SecretBytes(utf8: "pässwörd"))
+        let safe = try layer(OID.hmacSHA1, iterations: 1_000, keyLength: 20)
+        let bytes = try PKCS12Samples.file([safe], mac: .none)
+        var limits = PKCS12Limits.standard
+        limits.patience = .nanoseconds(3 * 200_000)
+        #expect(PKCS12.inspect(bytes, password: typed, limits: limits).verdict == .wrongPassword)
+        limits.patience -= .nanoseconds(1)
+        #expect(verdict(bytes, limits, typed) == .work)
+    }
+
+    @Test("The files of an archive have one budget, which the first of them get, whoever asks first")
+    func archive() throws {
+        let safe = try layer(OID.hmacSHA1, iterations: 1_000, keyLength: 20)
+        let file = try PKCS12Samples.file([safe], mac: .none)
+        let budget = ArchiveBudget(patience: .nanoseconds(3 * 200_000 + 1))
+        let shares = try (0..<3).map { _ in try budget.share(for: file, limits: .standard) }
+        #expect(throws: PKCS12Error(.refused(limit: .work))) {
+            try budget.share(for: file, limits: .standard)
+        }
+        // A file that asks for no work has a share of nothing.
+        _ = try budget.share(for: [1], limits: .standard)
+        // What was set aside is there, though the archive has nothing left.
+        for share in shares.reversed() {
+            #expect(throws: PKCS12Error(.wrongPassword)) {
+                try PKCS12.read(file, password: .absent, allowNoMAC: true, share: share)
+            }
+        }
+        let inner = try PKCS12Samples.file([
+            PKCS12Samples.encryptedSafe([
+                PKCS12Samples.bag(key: PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000))
+            ])
+        ])
+        let small = ArchiveBudget(patience: .nanoseconds(300_000))
+        let share = try small.share(for: inner, limits: .standard)
+        #expect(throws: PKCS12Error(.refused(limit: .work))) {
+            try PKCS12.read(inner, password: password, share: share)
         }
     }
 
@@ -115,8 +237,10 @@ struct LimitTests {
         }
     }
 
-    private func verdict(_ bytes: [UInt8], _ limits: PKCS12Limits = .standard) -> PKCS12Limit? {
-        switch PKCS12.inspect(bytes, password: password, limits: limits).error?.code {
+    private func verdict(
+        _ bytes: [UInt8], _ limits: PKCS12Limits = .standard, _ typed: PKCS12Password? = nil
+    ) -> PKCS12Limit? {
+        switch PKCS12.inspect(bytes, password: typed ?? password, limits: limits).error?.code {
         case .refused(let limit): limit
         default: nil
         }

@@ -258,6 +258,16 @@ struct ReadingTests {
             FriendlyName(
                 .bmpString, [UInt8](repeating: 0x4E, count: 1000),
                 String(repeating: "\u{4E4E}", count: 256), isOdd: true),
+            // Comparing characters would normalise these marks, which takes a minute.
+            FriendlyName(
+                .bmpString, [[UInt8]](repeating: [0x03, 0x01, 0x03, 0x16], count: 200_000).flatMap(\.self),
+                String(repeating: "\u{301}\u{316}", count: 128), isOdd: true),
+            FriendlyName(
+                .bmpString, [[UInt8]](repeating: [0xD8, 0x3D, 0xDD, 0x11], count: 256).flatMap(\.self),
+                String(repeating: "\u{1F511}", count: 256), isOdd: false),
+            FriendlyName(
+                .utf8String, Array(String(repeating: "\u{E9}", count: 256).utf8) + [0, 65],
+                String(repeating: "\u{E9}", count: 256), isOdd: true),
         ])
     func friendlyNames(name: FriendlyName) throws {
         let contents = try PKCS12.read(

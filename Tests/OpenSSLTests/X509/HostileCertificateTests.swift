@@ -2,6 +2,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 import SecretMemory
+import TestSupport
 import Testing
 
 @Suite("Hostile bytes of certificates and keys")
@@ -28,7 +29,7 @@ struct HostileCertificateTests {
     func mutations() throws {
         var generator = Seed("1").generator()
         let originals = try Self.certificatesOfSeeds().map(\.der)
-        var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.acceptedPolicies = ["2.16.840.1.101.3.2.1.48.9"]
         verifier.isStrict = true
         var accepted = 0

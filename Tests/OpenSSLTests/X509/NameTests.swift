@@ -11,6 +11,37 @@ struct NameTests {
         #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
     }
 
+    @Test(
+        "A long attribute is cut before anything is done with it, whatever its characters",
+        .timeLimit(.minutes(1)), arguments: ["x", "\u{301}\u{316}", ","])
+    func longAttribute(repeated: String) throws {
+        let value = String(repeating: repeated, count: 400_000 / repeated.unicodeScalars.count)
+        let made = try DistinguishedName([.init("1.2.3.4.5", value)])
+        #expect(
+            made.relativeNames[0][0].value.unicodeScalars.count == DistinguishedName.largestTextLength + 1)
+        #expect(made.description.unicodeScalars.last == "\u{2026}")
+        #expect(try DistinguishedName(der: made.der) == made)
+    }
+
+    @Test("The text of an attribute is cut between characters, and only where it is too long")
+    func cuts() throws {
+        let length = DistinguishedName.largestTextLength
+        for character in ["x", "\u{E9}", "\u{4F8B}", "\u{1F511}"] {
+            let fits = String(repeating: character, count: length)
+            let values = try [fits, fits + character].map {
+                try DistinguishedName([.init("1.2.3.4.5", $0)]).relativeNames[0][0].value
+            }
+            #expect(values == [fits, fits + "\u{2026}"])
+        }
+    }
+
+    @Test("Of a name with very many attributes the first are shown, and an ellipsis")
+    func manyAttributes() throws {
+        let name = try DistinguishedName(
+            [DistinguishedName.Attribute](repeating: .init("DC", "a"), count: 1_000))
+        #expect(name.description == String(repeating: "DC=a,", count: 64) + "\u{2026}")
+    }
+
     @Test("An attribute that is not in RFC 4514 is shown by OpenSSL's name or by its number")
     func otherAttributes() throws {
         let name = try DistinguishedName([.init("serialNumber", "42"), .init("1.2.3.4.5", "Ünï 🎈")])

@@ -1,6 +1,7 @@
 import KeySharing
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 @Suite("A verifier")
@@ -25,8 +26,8 @@ struct VerifierTests {
     }
 
     /// A verifier that makes every check.
-    private static func verifier() throws -> CertificateVerifier {
-        var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
+    private static func verifier() throws -> TrustingVerifier {
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [intermediate.certificate]
         verifier.expectedKeyUsage = .digitalSignature
         verifier.expectedExtendedKeyUsage = [emailProtection]
@@ -59,7 +60,7 @@ struct VerifierTests {
 
     @Test("A check that was not asked for is reported as not made")
     func unchecked() throws {
-        var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [Self.intermediate.certificate]
         let result = try verifier.verify(Self.leaf(), at: TestPKI.now)
         #expect(result.isValid)
@@ -228,7 +229,7 @@ struct VerifierTests {
         var template = try TestPKI.template()
         template.keyUsage = .digitalSignature
         let leaf = try TestPKI.root.issue(template, to: key)
-        var verifier = CertificateVerifier(trustAnchors: [TestPKI.root.certificate])
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         #expect(verifier.verify(leaf, at: TestPKI.now).isValid)
         verifier.securityLevel = 2
         #expect(verifier.verify(leaf, at: TestPKI.now).check(.strength).outcome == .failed)
@@ -238,7 +239,7 @@ struct VerifierTests {
 
     @Test("A chain ends at an anchor that is not self-signed only if that is allowed")
     func partialChain() throws {
-        var verifier = CertificateVerifier(trustAnchors: [Self.intermediate.certificate])
+        var verifier = TrustingVerifier(trustAnchors: [Self.intermediate.certificate])
         #expect(try !verifier.verify(Self.leaf(), at: TestPKI.now).isValid)
         verifier.allowsPartialChain = true
         #expect(try verifier.verify(Self.leaf(), at: TestPKI.now).isValid)

@@ -77,7 +77,9 @@ struct CipherSpec: Sendable {
             self.keyLength = keyLength ?? castLength ?? traits.keyLength
             displayName = traits.name
         }
-        guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...64 ~= self.keyLength else {
+        // No writer gives a cipher of variable key size more than 256 bits, and each block of the key costs the
+        // iterations once more.
+        guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...32 ~= self.keyLength else {
             throw .malformed("\(place), key length", expected: "\(traits.keyLength)")
         }
     }

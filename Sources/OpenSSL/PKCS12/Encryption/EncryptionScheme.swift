@@ -29,6 +29,20 @@ struct EncryptionScheme: Sendable {
     /// The scheme in words, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     let description: String
 
+    /// The processor time of the key derivation, in nanoseconds (``DerivationWork``).
+    var processorTime: Int {
+        switch derivation {
+        case .pkcs12(let digest):
+            DerivationWork.pkcs12(
+                digest: digest, iterations: work, lengths: [cipher.keyLength, cipher.vectorLength])
+        case .pbkdf1: DerivationWork.pbkdf1(iterations: work)
+        case .pbkdf2(let digest):
+            DerivationWork.pbkdf2(digest: digest, iterations: work, length: cipher.keyLength)
+        case .scrypt(let cost, let blockSize, let parallelization):
+            DerivationWork.scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization)
+        }
+    }
+
     /// The way in which the key derivation takes a password.
     var family: PasswordFamily {
         switch derivation {

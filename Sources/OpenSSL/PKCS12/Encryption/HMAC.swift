@@ -1,8 +1,18 @@
-internal import SecretMemory
+package import SecretMemory
 internal import COpenSSL
 
 /// HMAC (RFC 2104) in one call.
-enum HMAC {
+package enum HMAC {
+    /// The HMAC-SHA-256 of `message` under `key`, 32 octets.
+    ///
+    /// - Throws: `OpenSSLError` where OpenSSL fails.
+    package static func sha256(
+        _ message: [UInt8], key: SecretBytes
+    ) throws(OpenSSLError) -> [UInt8] {
+        let code = try authenticate(message, key: key, digest: "SHA2-256", context: .standard)
+        return unsafe code.withUnsafeBytes { unsafe [UInt8]($0) }
+    }
+
     /// The HMAC of `message` under `key`.
     ///
     /// - Parameters:

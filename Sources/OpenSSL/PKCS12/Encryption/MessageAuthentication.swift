@@ -28,6 +28,15 @@ struct MessageAuthentication {
     let information: MACInfo
     private let context: LibraryContext
 
+    /// The processor time of the key derivation, in nanoseconds (``DerivationWork``).
+    var processorTime: Int {
+        switch derivation {
+        case .pkcs12: DerivationWork.pkcs12(digest: digest, iterations: iterations, lengths: [keyLength])
+        case .pbkdf2(let function):
+            DerivationWork.pbkdf2(digest: function, iterations: iterations, length: keyLength)
+        }
+    }
+
     /// The way in which the key derivation takes a password.
     var family: PasswordFamily {
         switch derivation {

@@ -39,20 +39,18 @@ struct BagAttributes {
                 others.append(
                     PKCS12Attribute(
                         oid: oid, name: ObjectIdentifierName.name(of: oid),
-                        text: value.flatMap(AttributeText.init)?.text))
+                        text: value.flatMap { AttributeText($0, most: limits.friendlyName) }?.text))
             }
         }
     }
 
     private mutating func take(friendlyName value: ASN1Node?, limits: PKCS12Limits) {
-        guard let decoded = value.flatMap(AttributeText.init) else {
+        guard let decoded = value.flatMap({ AttributeText($0, most: limits.friendlyName) }) else {
             isFriendlyNameOdd = true
             return
         }
-        let name = decoded.text.unicodeScalars
-        isFriendlyNameOdd =
-            decoded.isOdd || value?.identifier != .bmpString || name.count > limits.friendlyName
-        friendlyName = String(String.UnicodeScalarView(name.prefix(limits.friendlyName)))
+        isFriendlyNameOdd = decoded.isOdd || decoded.isCut || value?.identifier != .bmpString
+        friendlyName = decoded.text
     }
 
     /// The first of an attribute's values, and whether it is the only one.
@@ -68,38 +66,50 @@ struct BagAttributes {
 
 /// The text of an attribute's value, in any ASN.1 string type.
 private struct AttributeText {
-    /// The text up to the first zero character.
+    /// The text up to the first zero character, or to the greatest length.
     let text: String
+    /// Whether the text went on behind the greatest length.
+    let isCut: Bool
     /// Whether the octets break the rules of their type, such as a BMPString of odd length.
     let isOdd: Bool
 
-    init?(_ node: ASN1Node) {
+    /// Decodes a value; nil for a value that is no text.
+    ///
+    /// - Parameters:
+    ///   - node: The value.
+    ///   - most: The greatest length in Unicode scalars. No more of the octets is decoded than such a length can take:
+    ///     much of what is done with a text takes more than linear time, and its length is the author's choice.
+    init?(_ node: ASN1Node, most: Int) {
         guard case .primitive(let bytes) = node.content else { return nil }
-        let decoded: String
+        // No encoding takes more than four octets for a character. The one more shows that there is more.
+        let octets = Array(bytes.prefix(4 * (most + 1)))
+        let decoded: String.UnicodeScalarView
         switch node.identifier {
         case .bmpString:
-            let bytes = Array(bytes)
-            let units = stride(from: 0, to: bytes.count - 1, by: 2).map {
-                UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
+            let units = stride(from: 0, to: octets.count - 1, by: 2).map {
+                UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1])
             }
-            decoded = String(decoding: units, as: UTF16.self)
-            isOdd = bytes.count % 2 != 0 || decoded.unicodeScalars.contains("\u{FFFD}")
+            decoded = String(decoding: units, as: UTF16.self).unicodeScalars
+            isOdd = bytes.count % 2 != 0 || decoded.contains("\u{FFFD}")
         case .universalString:
-            let bytes = Array(bytes)
-            let units = stride(from: 0, to: bytes.count - 3, by: 4).map { index in
-                bytes[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let units = stride(from: 0, to: octets.count - 3, by: 4).map { index in
+                octets[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             }
-            decoded = String(decoding: units, as: UTF32.self)
+            decoded = String(decoding: units, as: UTF32.self).unicodeScalars
             isOdd = bytes.count % 4 != 0
         case .teletexString:
-            decoded = String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
+            decoded = String.UnicodeScalarView(octets.map(Unicode.Scalar.init))
             isOdd = false
         case .utf8String, .printableString, .ia5String, .visibleString, .octetString, .numericString:
-            decoded = String(decoding: bytes, as: UTF8.self)
-            isOdd = decoded.unicodeScalars.contains("\u{FFFD}")
+            decoded = String(decoding: octets, as: UTF8.self).unicodeScalars
+            isOdd = decoded.contains("\u{FFFD}")
         default: return nil
         }
-        // Some writers include the zero character that ends a string in C.
-        text = String(decoded.prefix { $0 != "\0" })
+        // Some writers include the zero character that ends a string in C. Scalars are compared, because comparing
+        // characters normalises them, in quadratic time for combining marks.
+        let whole = decoded.prefix { $0 != "\0" }
+        let kept = whole.prefix(most)
+        isCut = kept.endIndex < whole.endIndex
+        text = String(kept)
     }
 }

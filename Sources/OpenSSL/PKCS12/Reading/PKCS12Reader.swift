@@ -25,11 +25,24 @@ struct PKCS12Reader {
 
     /// Begins with nothing read.
     ///
-    /// - Parameter allowsNoMAC: Whether a file without a MAC is read (docs/rules.md R7.9).
-    init(limits: PKCS12Limits, allowsNoMAC: Bool) {
+    /// - Parameters:
+    ///   - allowsNoMAC: Whether a file without a MAC is read (docs/rules.md R7.9).
+    ///   - share: What the file has of its archive's budget; nil for a file outside of an archive.
+    init(limits: PKCS12Limits, allowsNoMAC: Bool, share: ArchiveShare? = nil) {
         self.limits = limits
         self.allowsNoMAC = allowsNoMAC
-        parser = SafeContentsParser(limits: limits)
+        parser = SafeContentsParser(limits: limits, share: share)
+    }
+
+    /// The work that a file asks for as far as that shows without a password, in nanoseconds; zero for a file that is
+    /// refused before any of it is done.
+    static func visibleWork(_ bytes: [UInt8], limits: PKCS12Limits) -> Int {
+        var reader = PKCS12Reader(limits: limits, allowsNoMAC: true)
+        guard let pfx = try? PFX(bytes, limits: limits) else { return 0 }
+        let authentication = reader.authentication(of: pfx)
+        let safes = reader.outline(of: pfx)
+        guard case .success = authentication, case .success = safes else { return 0 }
+        return reader.parser.budget.taken
     }
 
     /// Reads the whole file into `contents`.
@@ -75,7 +88,7 @@ struct PKCS12Reader {
         do {
             let mac = try MessageAuthentication(node, limits: limits) { contents.mac = $0 }
             contents.mac = mac.information
-            try parser.budget.declare(mac.iterations)
+            try parser.budget.take(mac.processorTime)
             return .success(mac)
         } catch {
             return .failure(error)
@@ -110,7 +123,7 @@ struct PKCS12Reader {
         _ mac: MessageAuthentication, of pfx: PFX, _ forms: inout PasswordForms
     ) throws(PKCS12Error) {
         for (index, form) in forms.forms(mac.family).enumerated() {
-            guard parser.budget.spend(mac.iterations, isFirst: index == 0) else { break }
+            if index > 0 { try parser.budget.take(mac.processorTime) }
             if try mac.verifies(pfx.authenticatedSafe, password: form.bytes) {
                 accept(form.encoding, mac.family, layer: "the MAC", &forms)
                 return
@@ -240,7 +253,7 @@ struct PKCS12Reader {
     ) throws(PKCS12Error) -> Opening {
         var isDecrypted = false
         for (index, form) in forms.forms(scheme.family).enumerated() {
-            guard parser.budget.spend(scheme.work, isFirst: index == 0) else { break }
+            if index > 0 { try parser.budget.take(scheme.processorTime) }
             let outcome = try scheme.decrypt(ciphertext, password: form.bytes, limits: limits, at: place)
             guard case .opened(let plaintext) = outcome else { continue }
             if isPlausible(plaintext) {

@@ -23,13 +23,13 @@ struct SafeBag {
     let place: String
 }
 
-/// Parses SafeContents (RFC 7292, 4.2), and counts bags, nesting and iterations of the whole file against the limits
+/// Parses SafeContents (RFC 7292, 4.2), and counts bags, nesting and work of the whole file against the limits
 /// before any work is done for them (docs/rules.md R7.12, R7.13).
 struct SafeContentsParser {
     /// The bounds of what is parsed.
     let limits: PKCS12Limits
-    /// The iterations that the file has asked for.
-    var budget: IterationBudget
+    /// The work that the file has asked for.
+    var budget: WorkBudget
     /// The encryption schemes in words, each once, in the order of the file.
     private(set) var encryption: [String] = []
     /// What is unusual about the bags and no error.
@@ -45,18 +45,20 @@ struct SafeContentsParser {
     private var bagCount = 0
 
     /// Begins with nothing counted.
-    init(limits: PKCS12Limits) {
+    ///
+    /// - Parameter share: What the file has of its archive's budget; nil for a file outside of an archive.
+    init(limits: PKCS12Limits, share: ArchiveShare?) {
         self.limits = limits
-        budget = IterationBudget(limits: limits)
+        budget = WorkBudget(patience: limits.patience, share: share)
     }
 
-    /// Reads the scheme of one layer and counts the iterations that it asks for.
+    /// Reads the scheme of one layer and counts the work that it asks for.
     ///
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     mutating func scheme(_ node: ASN1Node, at place: String) throws(PKCS12Error) -> EncryptionScheme {
         do {
             let scheme = try EncryptionScheme(node, limits: limits, at: place)
-            try budget.declare(scheme.work)
+            try budget.take(scheme.processorTime)
             note(encryption: scheme.description)
             layers.append(PKCS12Layer(scheme, at: place))
             return scheme

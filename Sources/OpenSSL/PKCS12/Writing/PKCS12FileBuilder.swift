@@ -34,6 +34,8 @@ package struct PKCS12FileBuilder: Sendable {
     package var keyOctets: [(octets: [UInt8], attributes: Attributes)] = []
     /// The iteration count that is written into the MAC in place of the true one; nil writes the true one.
     package var claimedIterations: Int?
+    /// Whether the file has no password, which differs from the empty one (RFC 7292, B.1), whatever password is given.
+    package var isWithoutPassword = false
 
     /// A builder of a file without certificates and keys.
     package init(_ profile: PKCS12Profile = .modern) {
@@ -151,9 +153,8 @@ extension PKCS12FileBuilder {
         // The reader's own parser makes the key, so that reader and writer cannot drift apart.
         let scheme = try EncryptionScheme(
             BER.parse(try algorithm(profile.iterations)), limits: .standard, at: "new file")
-        let password = profile.usesEmptyPassword ? SecretBytes([]) : password
         let (key, derivedVector) = try scheme.keyMaterial(
-            password: scheme.family == .wide ? Self.utf16(password) : password, limits: .standard)
+            password: scheme.family == .wide ? utf16(password) : octets(password), limits: .standard)
         return EncryptedLayer(
             algorithm: try algorithm(claimedIterations ?? profile.iterations),
             ciphertext: try CipherOperation(scheme.cipher, key: key, vector: derivedVector).encrypt(plaintext)
@@ -172,13 +173,12 @@ extension PKCS12FileBuilder {
         random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
     ) throws -> AuthenticationCode? {
         guard let mac = profile.mac else { return nil }
-        let password = profile.usesEmptyPassword ? SecretBytes([]) : password
         let iterations = profile.macIterations
         switch mac {
         case .pkcs12(let digest, let identifier, let size, let saltLength):
             let salt = try random(saltLength)
             let key = try KeyDerivation.pkcs12(
-                .integrityKey, password: Self.utf16(password), salt: salt, iterations: iterations,
+                .integrityKey, password: utf16(password), salt: salt, iterations: iterations,
                 digest: digest, count: size, context: .standard)
             return AuthenticationCode(
                 algorithm: try ASN1.encoded { coder in try coder.sequence { try $0.null(after: identifier) }
@@ -188,7 +188,7 @@ extension PKCS12FileBuilder {
         case .pbmac1:
             let salt = try random(16)
             let key = try KeyDerivation.pbkdf2(
-                password: password, salt: salt, iterations: iterations, digest: "SHA256", count: 32,
+                password: octets(password), salt: salt, iterations: iterations, digest: "SHA256", count: 32,
                 context: .standard)
             // Readers ignore salt and count of the MacData itself; the examples of RFC 9579 have these.
             return AuthenticationCode(
@@ -200,8 +200,15 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// The password as a BMPString with a terminator (RFC 7292, B.1).
-    private static func utf16(_ password: SecretBytes) throws(PKCS12Error) -> SecretBytes {
+    /// The password as the derivations of RFC 8018 take it.
+    private func octets(_ password: SecretBytes) -> SecretBytes {
+        profile.usesEmptyPassword || isWithoutPassword ? SecretBytes([]) : password
+    }
+
+    /// The password as a BMPString with a terminator (RFC 7292, B.1), or no octet where there is no password.
+    private func utf16(_ password: SecretBytes) throws(PKCS12Error) -> SecretBytes {
+        let password = octets(password)
+        guard !isWithoutPassword else { return password }
         guard let wide = password.transcodedToUTF16() else {
             throw .malformed("the password", expected: "UTF-8")
         }
@@ -308,6 +315,30 @@ extension PKCS12FileBuilder {
                 try info.octets(ASN1.encoded { integer(number(exponent), &$0) })
             }
         }
+    }
+
+    /// A whole file in BER as streaming writers make it: the outer structures of indefinite length, and the
+    /// AuthenticatedSafe in pieces (X.690, 8.1.3.6 and 8.7.3). The MAC holds: it covers the contents of the pieces.
+    ///
+    /// - Parameter file: a file in DER.
+    /// - Throws: an error of swift-asn1 for other bytes.
+    package static func indefiniteLength(_ file: [UInt8]) throws -> [UInt8] {
+        func children(_ node: ASN1Node) -> [ASN1Node] {
+            if case .constructed(let children) = node.content { Array(children) } else { [] }
+        }
+        func open(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, 0x80] + content + [0, 0] }
+        let fields = children(try DER.parse(file))
+        guard fields.count >= 2, let info = Optional(children(fields[1])), info.count == 2,
+            let content = children(info[1]).first
+        else { return file }
+        let octets = try ASN1OctetString(derEncoded: content).bytes
+        let pieces = try stride(from: octets.startIndex, to: octets.endIndex, by: 1_000).map { start in
+            try ASN1.encoded { try $0.octets(Array(octets[start..<min(start + 1_000, octets.endIndex)])) }
+        }
+        // DER.Serializer writes no indefinite length, which is a tag, 80, the content and two zero octets. The tags are
+        // those of SEQUENCE, [0] and the constructed OCTET STRING.
+        let data = open(0x30, info[0].encodedBytes + open(0xA0, open(0x24, pieces.flatMap(\.self))))
+        return open(0x30, fields[0].encodedBytes + data + fields.dropFirst(2).flatMap(\.encodedBytes))
     }
 
     private static func sequence(_ elements: [[UInt8]]) throws -> [UInt8] {

@@ -8,9 +8,7 @@ package struct FASCN: Sendable, Hashable {
     /// The digits of the nine fields, in the order of ``fieldWidths``.
     package let fields: [String]
 
-    /// The number of digits in each field: agency code, system code, credential number, credential series, individual
-    /// credential issue, person identifier, organizational category, organizational identifier, person/organization
-    /// association category.
+    /// The number of digits in each field, in the order of ``fieldNames``.
     package static let fieldWidths = [4, 4, 6, 1, 1, 10, 1, 4, 1]
 
     /// Makes a number from its nine fields.
@@ -66,6 +64,33 @@ package struct FASCN: Sendable, Hashable {
         }
         return octets
     }
+
+    /// The names of the nine fields, in the order of ``fieldWidths`` (TIG SCEPACS 2.3, section 2).
+    package static let fieldNames = [
+        "agency code", "system code", "credential number", "credential series",
+        "individual credential issue", "person identifier", "organizational category",
+        "organizational identifier", "person/organization association category",
+    ]
+
+    /// The nine fields with their names; the two categories with what they stand for.
+    package var namedFields: [(name: String, value: String)] {
+        zip(Self.fieldNames, fields).enumerated().map { index, field in
+            let meanings = index == 6 ? Self.organizations : index == 8 ? Self.associations : [:]
+            return (name: field.0, value: field.1 + (meanings[field.1].map { " (\($0))" } ?? ""))
+        }
+    }
+
+    /// The organizational categories (TIG SCEPACS 2.3, table 3).
+    private static let organizations = [
+        "1": "federal government agency", "2": "state government agency", "3": "commercial enterprise",
+        "4": "foreign government",
+    ]
+
+    /// The associations of a person with the organization (TIG SCEPACS 2.3, table 4).
+    private static let associations = [
+        "1": "employee", "2": "civil", "3": "executive staff", "4": "uniformed service", "5": "contractor",
+        "6": "organizational affiliate", "7": "organizational beneficiary",
+    ]
 
     /// The person identifier, ten digits. The Department of Defense puts the EDIPI here.
     package var personIdentifier: String { fields[5] }

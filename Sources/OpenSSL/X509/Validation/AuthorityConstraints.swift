@@ -29,6 +29,12 @@ package struct AuthorityConstraints: Sendable, Hashable {
     /// After how many certificates anyPolicy counts for nothing; nil where it counts.
     package var inhibitAnyPolicy: Int?
 
+    /// Whether anything is asked of the path below.
+    package var isAny: Bool {
+        pathLength != nil || hasNameConstraints || !policyMappings.isEmpty || requireExplicitPolicy != nil
+            || inhibitPolicyMapping != nil || inhibitAnyPolicy != nil
+    }
+
     /// No constraint at all.
     init() {}
 

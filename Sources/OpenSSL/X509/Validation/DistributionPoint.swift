@@ -11,7 +11,17 @@ package struct DistributionPoint: Sendable, Hashable {
 
     /// Copies what a C certificate (`X509`) names; it stays its owner's.
     static func points(of certificate: OpaquePointer) -> [DistributionPoint] {
-        guard let decoded = unsafe X509_get_ext_d2i(certificate, NID_crl_distribution_points, nil, nil) else {
+        unsafe points(X509_get_ext_d2i(certificate, NID_crl_distribution_points, nil, nil))
+    }
+
+    /// Copies where a C certificate (`X509`) says that deltas of its lists are; it stays its owner's.
+    static func deltaPoints(of certificate: OpaquePointer) -> [DistributionPoint] {
+        unsafe points(X509_get_ext_d2i(certificate, NID_freshest_crl, nil, nil))
+    }
+
+    /// Copies decoded distribution points (`CRL_DIST_POINTS`) and frees them; none for nil.
+    static func points(_ decoded: UnsafeMutableRawPointer?) -> [DistributionPoint] {
+        guard let decoded = unsafe decoded else {
             OpenSSLError.discardQueue()
             return []
         }
@@ -50,6 +60,12 @@ extension Certificate {
     /// Where the certificate's revocation is told (RFC 5280 4.2.1.13), in order; parsed anew at each call.
     package var distributionPoints: [DistributionPoint] {
         (try? unsafe withPointer { unsafe DistributionPoint.points(of: $0) }) ?? []
+    }
+
+    /// Where the changes since the certificate's revocation lists are told (freshestCRL, RFC 5280 4.2.1.15), in order;
+    /// parsed anew at each call.
+    package var deltaPoints: [DistributionPoint] {
+        (try? unsafe withPointer { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
     }
 
     /// Whether the certificate's own key signed it, which makes it an anchor that needs no other; the signature

@@ -34,6 +34,8 @@ package final class EncodedRevocationList: Sendable {
     package let isDelta: Bool
     /// What the list is limited to; nil where it is not limited.
     package let scope: Scope?
+    /// The URLs at which the changes since the list are told (freshestCRL, RFC 5280 5.2.6), in order.
+    package let deltaURLs: [String]
     /// The length of the DER in octets.
     package let count: Int
 
@@ -73,6 +75,7 @@ package final class EncodedRevocationList: Sendable {
         number = parts.number
         isDelta = parts.isDelta
         scope = parts.scope
+        deltaURLs = parts.deltaURLs
         count = der.count
         self.isHeld = isHeld
         self.load = load
@@ -105,6 +108,7 @@ private struct Parts {
     var number: [UInt8]?
     var isDelta = false
     var scope: EncodedRevocationList.Scope?
+    var deltaURLs: [String] = []
 
     init(_ der: [UInt8]) throws(CertificateError) {
         var walk = DERWalk(der)
@@ -169,6 +173,9 @@ private struct Parts {
             number = unsafe OpenSSLASN1.octets(integer)
         }
         isDelta = unsafe X509v3_get_ext_by_NID(extensions, NID_delta_crl, -1) >= 0
+        deltaURLs = unsafe DistributionPoint.points(
+            X509V3_get_d2i(extensions, NID_freshest_crl, nil, nil)
+        ).flatMap(\.urls)
         if let decoded = unsafe X509V3_get_d2i(extensions, NID_issuing_distribution_point, nil, nil) {
             let point = unsafe decoded.assumingMemoryBound(to: ISSUING_DIST_POINT.self)
             defer { unsafe ISSUING_DIST_POINT_free(point) }

@@ -16,6 +16,8 @@ struct RevocationVerdict {
     let check: Verification.Check
     /// What told it, by the certificate's depth in the chain.
     private(set) var sources: [Int: [RevocationSource]] = [:]
+    /// The certificates that an OCSP response calls revoked, as OpenSSL's verifier would put it.
+    private(set) var problems: [Verification.Problem] = []
 
     /// Puts together what OpenSSL found in the lists and what the OCSP responses say.
     ///
@@ -41,18 +43,21 @@ struct RevocationVerdict {
             for response in material.responses {
                 let finding = response.finding(
                     on: run.chain[depth], issuedBy: run.chain[depth + 1], at: date,
-                    securityLevel: securityLevel, objects)
+                    securityLevel: securityLevel, lists: material.lists, objects)
                 answers.note(finding, at: depth, run.chain[depth])
-                if case .status(_, let thisUpdate, let nextUpdate) = finding {
+                if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(
                         .response(thisUpdate: thisUpdate, nextUpdate: nextUpdate))
                 }
             }
         }
-        let problems = run.problems.filter { $0.kind == .revocation }
+        problems = answers.revoked.sorted().map { depth in
+            Verification.Problem(revoked: run.chain[depth].subject, depth: depth)
+        }.filter { !run.problems.contains($0) }
+        let found = run.problems.filter { $0.kind == .revocation }
         let failures =
             answers.revocations
-            + problems.filter { problem in
+            + found.filter { problem in
                 if problem.code == Int(X509_V_ERR_CERT_REVOKED) { return true }
                 return !answers.good.contains(problem.depth) && !Self.isMissing(problem)
             }.map(\.description)
@@ -66,7 +71,7 @@ struct RevocationVerdict {
         }
         // An anchor is trusted as it is, so that nobody needs to settle its revocation (RFC 5280 6.1).
         let last = run.chain.count - 1
-        let missing = problems.filter {
+        let missing = found.filter {
             Self.isMissing($0) && !answers.good.contains($0.depth) && (last == 0 || $0.depth < last)
         }
         let isLeafOpen =
@@ -75,7 +80,7 @@ struct RevocationVerdict {
         if isLeafOpen {
             let reasons = [Self.openReason(run.chain, material, date)] + answers.unusable
             check = .init(
-                .revocation, .unsettled,
+                .revocation, material.isRequired ? .unsettled : .notChecked,
                 (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
         } else {
             check = .init(
@@ -122,6 +127,8 @@ struct RevocationVerdict {
 private struct Answers {
     /// The depths of certificates that are good.
     private(set) var good: Set<Int> = []
+    /// The depths of certificates that are revoked.
+    private(set) var revoked: Set<Int> = []
     /// The certificates that are revoked, for a person.
     private(set) var revocations: [String] = []
     /// Why responses about certificates count for nothing, for a person.
@@ -133,6 +140,7 @@ private struct Answers {
         case .unusable(let reason): unusable.append("the OCSP response does not count: \(reason)")
         case .status(.good, _, _): good.insert(depth)
         case .status(.revoked(let date, _), _, _):
+            revoked.insert(depth)
             revocations.append(
                 "certificate revoked at \(date.ISO8601Format()), an OCSP response says (\(certificate.subject))"
             )

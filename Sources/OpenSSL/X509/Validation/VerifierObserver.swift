@@ -8,8 +8,8 @@ internal import COpenSSL
     /// The lists that certificates were looked up in, by the certificate's depth; the pointers are the caller's.
     private(set) var consulted: [Int: [OpaquePointer]] = unsafe [:]
 
-    /// For each certificate of the path the next one; nil where OpenSSL may build any path.
-    private var issuers: [OpaquePointer: OpaquePointer]?
+    /// For each certificate of the path the next one.
+    private var issuers: [OpaquePointer: OpaquePointer] = unsafe [:]
 
     /// Allows no other path than this one, leaf first.
     func pin(_ path: [OpaquePointer]) {

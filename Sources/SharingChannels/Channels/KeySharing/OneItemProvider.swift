@@ -105,6 +105,10 @@ struct OneItemProvider: ProviderService {
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
 
+    func identities(
+        of container: String, after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> IdentityFactsPage { IdentityFactsPage(facts: [], nextCursor: nil) }
+
     /// The sender's own keychain group, which the receiver is not entitled to.
     private static func group(of ends: ChannelEndpoints) -> String { ends.sender.applicationIdentifier }
 

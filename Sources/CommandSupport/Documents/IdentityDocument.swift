@@ -1,0 +1,83 @@
+package import Foundation
+package import KeySharing
+
+/// Whose an identity is, in the document of each command that shows one: fields of their own, or among those of a row.
+package struct IdentityDocument: Codable, Sendable, Equatable {
+    /// The label of the identity.
+    package let label: String
+    /// The subject of the certificate, as RFC 4514 writes names; null where it is not known.
+    package let subject: String?
+    /// The common name of the subject; null without one.
+    package let person: String?
+    /// The e-mail address in the certificate; null without one.
+    package let email: String?
+    /// The person's EDIPI, ten digits; null without one.
+    package let edipi: String?
+    /// The serial number in hexadecimal digits.
+    package let serial: String
+    /// The credential type under the rules of 2025.
+    package let type: String
+    /// When the certificate begins to be valid.
+    package let notBefore: Date
+    /// When the certificate ceases to be valid; null where that is not known.
+    package let notAfter: Date?
+
+    /// Describes an identity.
+    package init(_ identity: IdentitySummary) {
+        label = identity.label
+        subject = identity.details?.subject
+        person = identity.details?.commonName
+        email = identity.details?.email
+        edipi = identity.details?.edipi
+        serial = identity.serialNumber
+        type = identity.type(.keySharing2025).rawValue
+        notBefore = identity.notBefore
+        notAfter = identity.details?.notAfter
+    }
+
+    /// Writes the fields of an identity among those of `encoder`'s value; null for each where there is no identity.
+    ///
+    /// - Throws: `EncodingError`.
+    static func encode(_ identity: IdentityDocument?, to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(identity?.label, forKey: .label)
+        try container.encode(identity?.subject, forKey: .subject)
+        try container.encode(identity?.person, forKey: .person)
+        try container.encode(identity?.email, forKey: .email)
+        try container.encode(identity?.edipi, forKey: .edipi)
+        try container.encode(identity?.serial, forKey: .serial)
+        try container.encode(identity?.type, forKey: .type)
+        try container.encode(identity?.notBefore, forKey: .notBefore)
+        try container.encode(identity?.notAfter, forKey: .notAfter)
+    }
+
+    // Written by hand, because a field that is not known is null and not left out.
+    package func encode(to encoder: any Encoder) throws { try Self.encode(self, to: encoder) }
+
+    private enum CodingKeys: CodingKey {
+        case label, subject, person, email, edipi, serial, type, notBefore, notAfter
+    }
+
+    /// Whose the identity is, for a table; empty where that is not known.
+    package var personText: String { person ?? subject ?? "" }
+
+    /// The last day of the validity, for a table; empty where that is not known.
+    package var expiryText: String { notAfter?.dayText ?? "" }
+}
+
+extension Console {
+    /// Writes identities as a table: whose they are, when they are valid, and how to name them.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func table(of identities: [IdentityDocument]) throws(CommandFailure) {
+        var table = Table(
+            "TYPE", .init("PERSON", .wraps(16)), .init("E-MAIL", leaves: 1), .init("VALID FROM", leaves: 3),
+            "EXPIRES", .init("SERIAL", .uniqueStart(), leaves: 2), .init("LABEL", .uniqueStart()))
+        for identity in identities {
+            table.append(
+                identity.type, identity.personText, identity.email ?? "", identity.notBefore.dayText,
+                identity.expiryText, identity.serial, identity.label)
+        }
+        try self.table(table)
+    }
+}

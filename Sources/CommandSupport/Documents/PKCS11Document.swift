@@ -1,0 +1,16 @@
+/// The JSON document of `pkcs11`: how a program uses the persistent token.
+package struct PKCS11Document: Codable, Sendable {
+    /// The program, as `--for` names it.
+    package let client: String
+    /// The path of the PKCS #11 module.
+    package let module: String
+    /// Lines for a shell. A word in capitals is for the user to fill in.
+    package let lines: [String]
+
+    /// Describes the lines for a program.
+    package init(client: String, module: String, lines: [String]) {
+        self.client = client
+        self.module = module
+        self.lines = lines
+    }
+}

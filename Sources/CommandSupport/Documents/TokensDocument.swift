@@ -1,0 +1,117 @@
+package import KeySharing
+package import PersistentToken
+
+/// The JSON document of `token list`, of the provider and of the consumer, and of `token add`.
+package struct TokensDocument: Codable, Sendable {
+    /// One token: a certificate and its key, as an app finds them in the keychain's group `com.apple.token`.
+    package struct Token: Codable, Sendable {
+        /// The token's identifier (`kSecAttrTokenID`).
+        package let tokenID: String
+        /// The identifier of both of its items (`kSecAttrTokenOID`), which is the label of the identity.
+        package let objectID: String
+        /// Whose the identity is.
+        package let identity: IdentityDocument
+        /// The kind of key: `RSA` or `EC`.
+        package let keyType: String
+        /// The size of the key in bits.
+        package let keyBits: Int
+        /// Whether the key signs (`kSecAttrCanSign`).
+        package let canSign: Bool
+        /// Whether the key decrypts (`kSecAttrCanDecrypt`).
+        package let canDecrypt: Bool
+        /// Whether the key agrees on secrets (`kSecAttrCanDerive`).
+        package let canDerive: Bool
+        /// Whether the key is there; it goes with the device's passcode.
+        package let keyPresent: Bool
+        /// How these properties follow from the certificate: `crypto-token-kit` or `rfc5280`.
+        package let rule: String
+
+        /// Describes a token.
+        ///
+        /// - Parameters:
+        ///   - summary: whose the identity is.
+        ///   - keyType: the kind of key.
+        ///   - keyBits: the size of the key in bits.
+        ///   - properties: what an app may do with the key.
+        ///   - hasKey: whether the key is there.
+        ///   - rule: how the properties follow from the certificate.
+        package init(
+            _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
+            hasKey: Bool, rule: TokenKeyProperties.Rule
+        ) {
+            tokenID = TokenIdentifier.token(summary.label)
+            objectID = summary.label
+            identity = IdentityDocument(summary)
+            self.keyType = keyType
+            self.keyBits = keyBits
+            canSign = properties.canSign
+            canDecrypt = properties.canDecrypt
+            canDerive = properties.canPerformKeyExchange
+            keyPresent = hasKey
+            self.rule = rule.rawValue
+        }
+
+        // Written by hand, because the fields of the identity stand among the token's.
+        package func encode(to encoder: any Encoder) throws {
+            try IdentityDocument.encode(identity, to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(tokenID, forKey: .tokenID)
+            try container.encode(objectID, forKey: .objectID)
+            try container.encode(keyType, forKey: .keyType)
+            try container.encode(keyBits, forKey: .keyBits)
+            try container.encode(canSign, forKey: .canSign)
+            try container.encode(canDecrypt, forKey: .canDecrypt)
+            try container.encode(canDerive, forKey: .canDerive)
+            try container.encode(keyPresent, forKey: .keyPresent)
+            try container.encode(rule, forKey: .rule)
+        }
+
+        package init(from decoder: any Decoder) throws {
+            identity = try IdentityDocument(from: decoder)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            tokenID = try container.decode(String.self, forKey: .tokenID)
+            objectID = try container.decode(String.self, forKey: .objectID)
+            keyType = try container.decode(String.self, forKey: .keyType)
+            keyBits = try container.decode(Int.self, forKey: .keyBits)
+            canSign = try container.decode(Bool.self, forKey: .canSign)
+            canDecrypt = try container.decode(Bool.self, forKey: .canDecrypt)
+            canDerive = try container.decode(Bool.self, forKey: .canDerive)
+            keyPresent = try container.decode(Bool.self, forKey: .keyPresent)
+            rule = try container.decode(String.self, forKey: .rule)
+        }
+
+        private enum CodingKeys: CodingKey {
+            case tokenID, objectID, keyType, keyBits, canSign, canDecrypt, canDerive, keyPresent, rule
+        }
+    }
+
+    /// The tokens in the order in which they were registered.
+    package let tokens: [Token]
+
+    /// Describes tokens.
+    package init(tokens: [Token]) {
+        self.tokens = tokens
+    }
+}
+
+extension Console {
+    /// Writes tokens as a table: what their keys are for, whose they are, and how to name them.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    package func table(of tokens: [TokensDocument.Token]) throws(CommandFailure) {
+        var table = Table(
+            "TYPE", "USE", "KEY", .init("PERSON", .wraps(16)), .init("EXPIRES", leaves: 1),
+            .init("LABEL", .uniqueStart()))
+        for token in tokens {
+            let uses = [
+                token.canSign ? "sign" : nil, token.canDecrypt ? "decrypt" : nil,
+                token.canDerive ? "derive" : nil,
+            ].compactMap(\.self)
+            let key = "\(token.keyType)-\(token.keyBits)" + (token.keyPresent ? "" : " (gone)")
+            table.append(
+                token.identity.type, uses.isEmpty ? "-" : uses.joined(separator: ","), key,
+                token.identity.personText, token.identity.expiryText, token.objectID)
+        }
+        try self.table(table)
+    }
+}

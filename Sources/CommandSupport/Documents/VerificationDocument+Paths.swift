@@ -1,0 +1,134 @@
+internal import Foundation
+package import KeySharing
+package import OpenSSL
+package import PathValidation
+
+extension VerificationDocument.Result {
+    /// Describes what came of the checks of one identity.
+    ///
+    /// - Parameters:
+    ///   - identity: what lists know of the identity.
+    ///   - file: the file that the identity is in, as it was named; nil for one of the keychain.
+    ///   - isValid: whether every check that matters passed.
+    ///   - hasOnlyExpired: whether it is not valid for no other reason than that something has expired.
+    ///   - checks: the checks in the order in which they were made.
+    ///   - validation: the path, and those that were tried.
+    ///   - fetched: the URLs that were asked; nil where nothing was to be fetched.
+    package init(
+        _ identity: IdentitySummary, file: String?, isValid: Bool,
+        hasOnlyExpired: Bool, checks: [VerificationDocument.Check], validation: PathValidation,
+        fetched: [FetchRecord]?
+    ) {
+        self.identity = IdentityDocument(identity)
+        self.file = file
+        valid = isValid
+        expired = hasOnlyExpired
+        self.checks = checks
+        path = validation.path.map(VerificationDocument.Link.init)
+        attempts = validation.attempts.map(VerificationDocument.Attempt.init)
+        chosen = validation.chosen
+        end = validation.end.name
+        self.fetched = fetched.map { $0.map(VerificationDocument.Fetched.init) }
+    }
+}
+
+extension VerificationDocument.Link {
+    fileprivate init(_ link: PathValidation.Link) {
+        let certificate = link.certificate
+        role = link.role.rawValue
+        subject = "\(certificate.subject)"
+        issuer = "\(certificate.issuer)"
+        serial = certificate.serialHex
+        label = certificate.label
+        notBefore = certificate.notBefore
+        notAfter = certificate.notAfter
+        policies = link.policies
+        policyNames = link.policies.map { IdentifierDocument(.policy($0)) }
+        constraints = Constraints(link.constraints)
+        revocation = link.revocation.map(Revocation.init)
+        problems = link.problems.map(\.reason)
+    }
+}
+
+extension VerificationDocument.Link.Constraints {
+    /// Describes constraints; nil where there are none.
+    fileprivate init?(_ constraints: AuthorityConstraints) {
+        guard constraints.isAny else { return nil }
+        func unlessEmpty<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
+        pathLength = constraints.pathLength
+        permittedNames = unlessEmpty(constraints.permittedNames.map(\.description))
+        excludedNames = unlessEmpty(constraints.excludedNames.map(\.description))
+        policyMappings = unlessEmpty(
+            constraints.policyMappings.map {
+                Mapping(issuerPolicy: $0.issuerPolicy, subjectPolicy: $0.subjectPolicy)
+            })
+        requireExplicitPolicy = constraints.requireExplicitPolicy
+        inhibitPolicyMapping = constraints.inhibitPolicyMapping
+        inhibitAnyPolicy = constraints.inhibitAnyPolicy
+    }
+}
+
+extension VerificationDocument.Link.Revocation {
+    fileprivate init(_ source: RevocationSource) {
+        switch source {
+        case .list(let issuer, let thisUpdate, let nextUpdate, let isDelta):
+            self.init(
+                source: isDelta ? "delta" : "list", issuer: "\(issuer)", thisUpdate: thisUpdate,
+                nextUpdate: nextUpdate)
+        case .response(let thisUpdate, let nextUpdate):
+            self.init(source: "response", issuer: nil, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+        }
+    }
+}
+
+extension VerificationDocument.Attempt {
+    fileprivate init(_ attempt: PathValidation.Attempt) {
+        subjects = attempt.certificates.map { "\($0.subject)" }
+        labels = attempt.certificates.map(\.label)
+        anchored = attempt.isAnchored
+        failures = attempt.failures.map(VerificationDocument.Check.init)
+    }
+}
+
+extension VerificationDocument.Check {
+    /// Describes a check of the verifier.
+    package init(_ check: Verification.Check) {
+        self.init(
+            check: check.kind.words, outcome: check.outcome.words, explanation: check.explanation)
+    }
+}
+
+extension VerificationDocument.Fetched {
+    fileprivate init(_ record: FetchRecord) {
+        self.init(
+            url: record.url, kind: record.kind.rawValue, arrived: record.hasArrived, outcome: record.outcome)
+    }
+}
+
+extension PathValidation.End {
+    /// The stable name that JSON shows.
+    var name: String {
+        switch self {
+        case .found: "found"
+        case .exhausted: "exhausted"
+        case .leafFault: "leaf-fault"
+        case .candidateLimit: "candidate-limit"
+        case .timeLimit: "time-limit"
+        case .stepLimit: "step-limit"
+        }
+    }
+
+    /// Why the search ended, as a sentence without a full stop.
+    var sentence: String {
+        switch self {
+        case .found: "a valid path was found"
+        case .exhausted: "there is no other path"
+        case .leafFault: "the fault is the certificate's own, which no other path takes away"
+        case .candidateLimit(let count): "the limit of \(count) paths was reached; there may be others"
+        case .timeLimit(let seconds):
+            "the limit of \(seconds.formatted()) s was reached; there may be other paths"
+        case .stepLimit(let count):
+            "the limit of \(count) partial paths was reached; there may be other paths"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package import PersistentToken
+
+extension TokenError: ReportableFailure {
+    package static func meaning(of code: Code) -> FailureMeaning {
+        switch code {
+        case .notImplemented: FailureMeaning(.refused, "not-implemented")
+        case .communicationError: FailureMeaning(.providerUnavailable, "token-communication")
+        case .corruptedData: FailureMeaning(.malformed, "corrupted-data", hint: otherKey)
+        case .canceledByUser: FailureMeaning(.refused, "canceled-by-user")
+        case .authenticationFailed: FailureMeaning(.refused, "authentication-failed")
+        case .objectNotFound: FailureMeaning(.noSuchItem, "object-not-found", hint: tokens)
+        case .tokenNotFound: FailureMeaning(.noSuchItem, "token-not-found", hint: tokens)
+        case .badParameter: FailureMeaning(.usage, "bad-parameter", hint: algorithms)
+        case .authenticationNeeded:
+            FailureMeaning(.refused, "authentication-needed", hint: unlock)
+        }
+    }
+
+    /// What each obstacle means.
+    package static var particularMeanings: [(name: String, meaning: FailureMeaning)] {
+        TokenObstacle.allCases.map { ($0.rawValue, meaning(of: $0)) }
+    }
+
+    /// The meaning of the obstacle behind the code; the code's own, with a hint, where the code hides the obstacle.
+    package var particularMeaning: FailureMeaning? {
+        guard let obstacle else { return nil }
+        let meaning = Self.meaning(of: obstacle)
+        guard code == obstacle.code else {
+            // A token that is like the sample's hides the obstacle behind its code, and so do exit code and name. The hint
+            // says what is hidden.
+            let shown = Self.meaning(of: code)
+            return FailureMeaning(
+                shown.status, shown.name,
+                hint: "what is hidden: \(obstacle.phrase)" + (meaning.hint.map { "; \($0)" } ?? ""))
+        }
+        return meaning
+    }
+
+    /// The reason, with the numbers by which CryptoTokenKit and the Security framework know it.
+    package var message: String {
+        "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
+    }
+
+    /// What an obstacle means where the token says it openly.
+    private static func meaning(of obstacle: TokenObstacle) -> FailureMeaning {
+        switch obstacle {
+        case .deviceLocked: FailureMeaning(.refused, obstacle.rawValue, hint: unlock)
+        case .passcodeRemoved:
+            FailureMeaning(
+                .noSuchItem, obstacle.rawValue,
+                hint: "register it again once the device has a passcode: keyshare-device passcode set")
+        case .userDenied, .userCanceled:
+            FailureMeaning(
+                .refused, obstacle.rawValue, hint: "let the user agree: keyshare-device presence allow")
+        case .userTimedOut:
+            FailureMeaning(
+                .refused, obstacle.rawValue,
+                hint:
+                    "answer while the question waits, or let the user agree always: keyshare-device presence allow"
+            )
+        case .notEntitled:
+            FailureMeaning(
+                .refused, obstacle.rawValue, hint: "name com.apple.token among its keychain-access-groups")
+        case .notRegistered: FailureMeaning(.noSuchItem, obstacle.rawValue, hint: tokens)
+        case .keyMissing:
+            FailureMeaning(
+                .noSuchItem, obstacle.rawValue, hint: "register it again: keyshare-provider token add --all")
+        case .wrongAlgorithm: FailureMeaning(.usage, obstacle.rawValue, hint: algorithms)
+        case .wrongLength: FailureMeaning(.usage, obstacle.rawValue)
+        case .undecryptable: FailureMeaning(.malformed, obstacle.rawValue, hint: otherKey)
+        case .usageForbids:
+            FailureMeaning(
+                .usage, obstacle.rawValue,
+                hint: "what each key may do: keyshare-consumer token list --all")
+        case .foregroundTimeout:
+            FailureMeaning(
+                .refused, obstacle.rawValue, hint: "serve without this fault: keyshare-provider serve")
+        }
+    }
+
+    private static let unlock = "unlock the device: keyshare-device unlock"
+    private static let tokens = "the tokens that there are: keyshare-provider token list"
+    private static let algorithms = "what each key can do: keyshare-consumer token matrix --all"
+    private static let otherKey = "it was made for another key, or with another algorithm"
+}
+
+extension TokenObstacle {
+    /// The code under which a token that hides nothing says it.
+    fileprivate var code: TokenError.Code {
+        switch self {
+        case .deviceLocked, .foregroundTimeout: .authenticationNeeded
+        case .passcodeRemoved, .notRegistered, .keyMissing: .objectNotFound
+        case .userDenied, .userCanceled, .userTimedOut: .canceledByUser
+        case .notEntitled: .tokenNotFound
+        case .wrongAlgorithm, .wrongLength, .usageForbids: .badParameter
+        case .undecryptable: .corruptedData
+        }
+    }
+
+    /// The obstacle in words.
+    fileprivate var phrase: String {
+        switch self {
+        case .deviceLocked: "the device is locked"
+        case .passcodeRemoved: "the device has no passcode"
+        case .userDenied: "the user said no"
+        case .userCanceled: "the user closed the question"
+        case .userTimedOut: "the user did not answer"
+        case .notEntitled: "the app is not entitled to tokens"
+        case .notRegistered: "it is not registered"
+        case .keyMissing: "its key is gone"
+        case .wrongAlgorithm: "the algorithm is not for this key"
+        case .wrongLength: "the data have the wrong length"
+        case .undecryptable: "the data do not decrypt with this key"
+        case .usageForbids: "the certificate's key usage does not allow it"
+        case .foregroundTimeout: "the provider's app was not opened for too long"
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import SecretMemory
+
+/// A slip that people make with a password: the password that was probably meant, and what differs.
+struct PasswordSlip {
+    /// The password that was probably meant; nil for none.
+    let password: SecretBytes?
+    /// How the file opens, as a phrase behind "it opens".
+    let words: String
+
+    /// The slips that may be behind a wrong password, four at most.
+    static func known(in password: SecretBytes) -> [PasswordSlip] {
+        guard !password.isEmpty else { return [PasswordSlip(password: nil, words: "without a password")] }
+        var slips: [PasswordSlip] = []
+        let blanks = password.blanksAtEnd
+        if blanks.count > 0 {
+            let what = blanks.areLineEnds ? "line end" : blanks.count == 1 ? "blank" : "blanks"
+            slips.append(
+                PasswordSlip(
+                    password: password.slice(0..<password.count - blanks.count),
+                    words: "without the \(what) at the end"))
+        }
+        if password.hasByteOrderMark {
+            slips.append(
+                PasswordSlip(
+                    password: password.slice(3..<password.count),
+                    words: "without the byte order mark at the start"))
+        }
+        if !password.isUTF8 {
+            slips.append(
+                PasswordSlip(
+                    password: password.latin1AsUTF8, words: "with the password in UTF-8, not in Latin-1"))
+        }
+        if blanks.count == 0 {
+            slips.append(
+                PasswordSlip(password: password.withLineFeed, words: "with a line end behind the password"))
+        }
+        return slips
+    }
+}
+
+// Nothing here makes a copy of the bytes outside `SecretBytes`.
+extension SecretBytes {
+    /// The number of blanks, tabs and line ends at the end, and whether the last of them are line ends.
+    fileprivate var blanksAtEnd: (count: Int, areLineEnds: Bool) {
+        unsafe withUnsafeBytes { bytes in
+            var count = 0
+            while count < bytes.count,
+                unsafe [0x20, 0x09, 0x0A, 0x0D].contains(bytes[bytes.count - 1 - count])
+            {
+                count += 1
+            }
+            let last = unsafe bytes.last
+            return (count, count > 0 && (last == 0x0A || last == 0x0D))
+        }
+    }
+
+    /// Whether the bytes begin with the mark that Windows puts before UTF-8.
+    fileprivate var hasByteOrderMark: Bool {
+        unsafe withUnsafeBytes { bytes in
+            unsafe bytes.count > 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
+        }
+    }
+
+    /// Whether the bytes are well-formed UTF-8.
+    fileprivate var isUTF8: Bool {
+        unsafe withUnsafeBytes { bytes in
+            var iterator = unsafe bytes.makeIterator()
+            var decoder = UTF8()
+            while true {
+                switch unsafe decoder.decode(&iterator) {
+                case .scalarValue: continue
+                case .emptyInput: return true
+                case .error: return false
+                }
+            }
+        }
+    }
+
+    /// A part of the bytes.
+    fileprivate func slice(_ range: Range<Int>) -> SecretBytes {
+        unsafe SecretBytes(capacity: range.count) { buffer in
+            unsafe withUnsafeBytes { bytes in
+                for (place, index) in range.enumerated() { unsafe buffer[place] = bytes[index] }
+            }
+            return range.count
+        }
+    }
+
+    /// The bytes with a line feed behind them.
+    fileprivate var withLineFeed: SecretBytes {
+        unsafe SecretBytes(capacity: count + 1) { buffer in
+            unsafe withUnsafeBytes { bytes in unsafe buffer.copyMemory(from: bytes) }
+            unsafe buffer[count] = 0x0A
+            return count + 1
+        }
+    }
+
+    /// The bytes, read as Latin-1, in UTF-8.
+    fileprivate var latin1AsUTF8: SecretBytes {
+        unsafe SecretBytes(capacity: 2 * count) { buffer in
+            var written = 0
+            func write(_ byte: UInt8) {
+                unsafe buffer[written] = byte
+                written += 1
+            }
+            unsafe withUnsafeBytes { bytes in
+                for index in bytes.indices {
+                    let byte = unsafe bytes[index]
+                    if byte < 0x80 {
+                        write(byte)
+                    } else {
+                        write(0xC0 | byte >> 6)
+                        write(0x80 | byte & 0x3F)
+                    }
+                }
+            }
+            return written
+        }
+    }
+}

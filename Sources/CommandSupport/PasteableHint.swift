@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// The commands that hints advise.
+///
+/// A hint that advises a command ends with it, so that it can be pasted: it works on the device of the command that
+/// failed, and files in it are quoted for the shell.
+enum PasteableHint {
+    /// The hint with the `--device` and `--socket` of this run added to the command at its end.
+    ///
+    /// - Parameters:
+    ///   - hint: the hint, with or without a command.
+    ///   - arguments: the arguments of this run.
+    static func complete(
+        _ hint: String, arguments: [String] = Array(CommandLine.arguments.dropFirst())
+    ) -> String {
+        guard let start = hint.range(of: "keyshare-", options: .backwards)?.lowerBound,
+            !hint[start...].contains("--help"), !hint[start...].contains("--device")
+        else { return hint }
+        let command = hint[start...]
+        let isToken = command.hasPrefix("keyshare-consumer token ")
+        let connects =
+            isToken
+            || ["serve", "browse", "import", "explain"].contains {
+                command.split(separator: " ").dropFirst().first == $0[...]
+            }
+        let options = ["--device"] + (connects ? ["--socket"] : [])
+        return options.reduce(hint) { hint, option in
+            value(of: option, in: arguments).map { "\(hint) \(option) \($0.quotedForShell)" } ?? hint
+        }
+    }
+
+    /// The value of an option among the arguments; nil where it is not there.
+    private static func value(of option: String, in arguments: [String]) -> String? {
+        let options = arguments.prefix { $0 != "--" }
+        if let place = options.firstIndex(of: option), place + 1 < options.endIndex {
+            return options[place + 1]
+        }
+        return options.first { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }
+    }
+}
+
+extension String {
+    /// The text as one word for a POSIX shell: as it is, or in single quotation marks.
+    package var quotedForShell: String {
+        let isPlain =
+            !isEmpty
+            && utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || "._-/:=,+@%".utf8.contains(byte)
+            }
+        return isPlain ? self : "'" + replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,31 @@
+/// The guess at what a misspelt name was meant to be.
+package enum NearMatch {
+    /// Finds the name among `names` that is nearest to `text`; nil where none is near enough. A third of a name's
+    /// letters may differ, and two in any case.
+    package static func of(_ text: String, among names: some Sequence<String>) -> String? {
+        let text = Array(text.lowercased().unicodeScalars.prefix(64))
+        let near = names.map { name in (name, distance(text, Array(name.lowercased().unicodeScalars))) }
+            .min { $0.1 < $1.1 }
+        guard let (name, distance) = near, distance <= max(2, name.count / 3), distance < name.count else {
+            return nil
+        }
+        return name
+    }
+
+    /// How many letters must be inserted, deleted or replaced to turn one text into the other (the Levenshtein
+    /// distance).
+    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+        var previous = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                current.append(
+                    min(
+                        previous[column] + (letter == other ? 0 : 1), previous[column + 1] + 1,
+                        current[column] + 1))
+            }
+            previous = current
+        }
+        return previous[right.count]
+    }
+}

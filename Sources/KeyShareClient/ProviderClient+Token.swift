@@ -1,0 +1,106 @@
+internal import KeyShareWire
+internal import LocalSockets
+package import PersistentToken
+package import SecretMemory
+
+// The persistent token: its keys stay with the provider, which uses them.
+
+extension ProviderClient {
+    /// Whether the provider has a persistent token.
+    package var hasToken: Bool { welcome.features.contains(Wire.Feature.token) }
+
+    /// Requests the list of the tokens.
+    ///
+    /// - Throws: `ProviderFailure` `unknownRequest` where the provider has no persistent token; `SocketError`,
+    ///   `contentTooLarge` and `timedOut` included for a list beyond the limits.
+    package func tokens() async throws -> [TokenEntry] {
+        try requireToken()
+        var attempts = 0
+        while true {
+            attempts += 1
+            do {
+                // Pages of one list have one change count; a list that changes is asked for again.
+                var changeCount: UInt64?
+                return try await list(size: \.wireSize) { cursor in
+                    let request = ProviderRequest.tokens(cursor: cursor, limit: 0)
+                    guard case .tokens(let page) = try await ask(request) else { throw Self.mismatch }
+                    guard changeCount == nil || changeCount == page.changeCount else { throw Self.changed }
+                    changeCount = page.changeCount
+                    return (page.entries, page.nextCursor)
+                }
+            } catch let failure as ProviderFailure
+                where failure.code == .notAvailable && attempts < Self.mostAttempts
+            {
+                continue
+            }
+        }
+    }
+
+    /// Requests what changes about the token.
+    ///
+    /// - Throws: `ProviderFailure` `unknownRequest` where the provider has no persistent token; `SocketError`.
+    package func tokenStatus() async throws -> TokenStatus {
+        try requireToken()
+        guard case .tokenStatus(let status) = try await ask(.tokenStatus) else { throw Self.mismatch }
+        return status
+    }
+
+    /// Has a key used. Where the user has to be asked, this takes as long as the user does.
+    ///
+    /// A message that does not fit one request is sent in parts.
+    ///
+    /// - Returns: the signature, the plaintext or the shared secret.
+    /// - Throws: `TokenError`; `ProviderFailure`: `unknownRequest` where the provider has no persistent token,
+    ///   `refused` for data that are too long and cannot be sent in parts, `serverBusy`; `SocketError`.
+    package func use(_ use: TokenUse) async throws -> SecretBytes {
+        try requireToken()
+        guard use.data.count > Wire.useDataLimit else {
+            guard case .used(let result) = try await ask(.use(use), within: limits.use) else {
+                throw Self.mismatch
+            }
+            return result
+        }
+        guard SecKeyAlgorithm(named: use.algorithm)?.takesMessage == true else {
+            throw TokenError(
+                .badParameter, "the token takes at most \(Wire.useDataLimit) bytes with this algorithm",
+                obstacle: .wrongLength)
+        }
+        return try await useInParts(use)
+    }
+
+    private func useInParts(_ use: TokenUse) async throws -> SecretBytes {
+        var beginning = use
+        beginning.data = []
+        guard case .useBegun(let handle) = try await ask(.useBegin(beginning)) else { throw Self.mismatch }
+        var sent = 0
+        while sent < use.data.count {
+            let end = min(sent + Wire.useDataLimit, use.data.count)
+            let request = ProviderRequest.useUpdate(handle: handle, data: Array(use.data[sent..<end]))
+            guard case .useUpdated(let total) = try await ask(request), total == UInt64(end) else {
+                throw Self.mismatch
+            }
+            sent = end
+        }
+        guard case .useEnded(let result) = try await ask(.useEnd(handle: handle), within: limits.use) else {
+            throw Self.mismatch
+        }
+        return result
+    }
+
+    private func requireToken() throws(ProviderFailure) {
+        guard hasToken else {
+            throw ProviderFailure(.unknownRequest, "this provider has no persistent token")
+        }
+    }
+
+    /// How often a list is asked for that changes while it is read.
+    private static let mostAttempts = 5
+    private static let changed = ProviderFailure(.notAvailable, "the tokens change while they are listed")
+}
+
+extension TokenEntry {
+    /// The bytes of the texts and of the certificate.
+    fileprivate var wireSize: Int {
+        tokenID.utf8.count + objectID.utf8.count + label.utf8.count + certificate.count
+    }
+}

@@ -1,0 +1,256 @@
+internal import Diagnostics
+internal import KeyOperations
+internal import OpenSSL
+package import PersistentToken
+package import SecretMemory
+
+/// The operations that the sample consumer tries with a token, and those with keys on curves, which it does not.
+///
+/// Verifying and encrypting use the certificate's public key, in this process, as in the sample. Only signing,
+/// decrypting and key exchange reach the token.
+package enum TokenMatrix {
+    /// A part of the matrix.
+    package enum Group: String, Sendable, Hashable, CaseIterable {
+        /// `SecKeyRawSign`, with six paddings.
+        case oldSign = "sign-old"
+        /// `SecKeyCreateSignature`, with 22 algorithms.
+        case sign = "sign"
+        /// `SecKeyDecrypt`, with three paddings.
+        case oldDecrypt = "decrypt-old"
+        /// `SecKeyCreateDecryptedData`, with twelve algorithms.
+        case decrypt = "decrypt"
+        /// Twelve signatures on curves.
+        case curveSign = "sign-ec"
+        /// Eighteen decryptions on curves.
+        case curveDecrypt = "decrypt-ec"
+        /// Twelve key exchanges.
+        case keyExchange = "key-exchange"
+
+        /// Whether the sample consumer tries these.
+        package var isOfTheSample: Bool {
+            switch self {
+            case .oldSign, .sign, .oldDecrypt, .decrypt: true
+            case .curveSign, .curveDecrypt, .keyExchange: false
+            }
+        }
+
+        /// The query by which the sample consumer finds the keys for these.
+        package var query: TokenKeychain.Query {
+            switch self {
+            case .oldSign, .sign, .curveSign: .canSign
+            case .oldDecrypt, .decrypt, .curveDecrypt: .canDecrypt
+            case .keyExchange: .canDerive
+            }
+        }
+    }
+
+    /// One operation.
+    package struct Row: Sendable, Hashable {
+        /// The part of the matrix.
+        package let group: Group
+        /// The name of the constant in the Security framework, of a padding or an algorithm.
+        package let name: String
+        /// The algorithm.
+        package let algorithm: SecKeyAlgorithm
+        /// What is signed or encrypted; for a key exchange nothing.
+        let input: [UInt8]
+    }
+
+    /// How an operation ended, or is to end.
+    package enum Outcome: Sendable, Hashable {
+        /// It gave what it should.
+        case success
+        /// The token refused, with this code.
+        case refused(TokenError.Code)
+        /// It gave something else: a signature that does not verify, another plaintext or another secret.
+        case wrongResult
+    }
+
+    /// An operation that was tried.
+    package struct Result: Sendable {
+        /// The operation.
+        package let row: Row
+        /// How it was to end.
+        package let expected: Outcome
+        /// How it ended.
+        package let actual: Outcome
+        /// What the token said, where it refused.
+        package let error: TokenError?
+
+        /// Whether it ended as it was to.
+        package var isAsExpected: Bool { expected == actual }
+    }
+
+    /// All rows, the sample's 43 first.
+    package static let rows: [Row] = oldSign + sign + oldDecrypt + decrypt + curves
+
+    /// What the sample signs, and the digests of it.
+    private static let message = Array("abc".utf8)
+
+    private static func digest(_ digest: SecKeyDigest) -> [UInt8] {
+        // The digest of three bytes does not fail; without one the row would fail, and say so.
+        (try? DigestStream(digest.algorithm)).flatMap { stream in
+            try? stream.update(message)
+            return try? stream.finish()
+        } ?? []
+    }
+
+    private static var oldSign: [Row] {
+        SecKeyDigest.allCases.map { digest in
+            Row(
+                group: .oldSign, name: "kSecPaddingPKCS1\(digest.rawValue)",
+                algorithm: .rsaSignaturePKCS1v15(.digest, digest), input: Self.digest(digest))
+        }
+            // The sample signs 64 bytes that nobody has written; in practice they are the SHA-512 from before.
+            + [
+                Row(
+                    group: .oldSign, name: "kSecPaddingNone", algorithm: .rsaSignatureRaw,
+                    input: digest(.sha512))
+            ]
+    }
+
+    private static var sign: [Row] {
+        func row(_ algorithm: SecKeyAlgorithm, _ input: [UInt8]) -> Row {
+            Row(group: .sign, name: "kSecKeyAlgorithm\(algorithm.name)", algorithm: algorithm, input: input)
+        }
+        let all = SecKeyDigest.allCases
+        return [row(.rsaSignatureRaw, message)]
+            + all.map { row(.rsaSignaturePKCS1v15(.message, $0), message) }
+            + all.map { row(.rsaSignaturePSS(.message, $0), message) }
+            + [row(.rsaSignatureDigestPKCS1v15Raw, digest(.sha512))]
+            + all.map { row(.rsaSignaturePKCS1v15(.digest, $0), digest($0)) }
+            + all.map { row(.rsaSignaturePSS(.digest, $0), digest($0)) }
+    }
+
+    private static var oldDecrypt: [Row] {
+        let paddings: [(String, SecKeyAlgorithm)] = [
+            ("PKCS1", .rsaEncryptionPKCS1), ("None", .rsaEncryptionRaw), ("OAEP", .rsaEncryptionOAEP(.sha1)),
+        ]
+        return paddings.map { name, algorithm in
+            Row(
+                group: .oldDecrypt, name: "kSecPadding\(name)", algorithm: algorithm, input: digest(.sha256))
+        }
+    }
+
+    private static var decrypt: [Row] {
+        SecKeyAlgorithm.allCases.filter { $0.family == .rsa && $0.operation == .decrypt }.map { algorithm in
+            Row(
+                group: .decrypt, name: "kSecKeyAlgorithm\(algorithm.name)", algorithm: algorithm,
+                input: digest(.sha256))
+        }
+    }
+
+    private static var curves: [Row] {
+        SecKeyAlgorithm.allCases.filter { $0.family == .ec }.map { algorithm in
+            let group: Group =
+                switch algorithm.operation {
+                case .sign: .curveSign
+                case .decrypt: .curveDecrypt
+                case .keyExchange: .keyExchange
+                }
+            let input =
+                algorithm.takesMessage ? message : digest(algorithm.digest ?? .sha256)
+            return Row(
+                group: group, name: "kSecKeyAlgorithm\(algorithm.name)", algorithm: algorithm, input: input)
+        }
+    }
+}
+
+extension TokenMatrix {
+    /// How a row is to end.
+    ///
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - identity: the identity whose key is used.
+    ///   - isLikeTheSample: whether the token is as the sample provider's.
+    package static func expected(
+        _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool
+    ) -> Outcome {
+        let entry = identity.entry
+        guard entry.hasKey else { return .refused(.objectNotFound) }
+        let operation = row.algorithm.operation
+        let isAllowed =
+            entry.properties.allows(operation)
+            || (row.group == .curveDecrypt && entry.properties.canPerformKeyExchange)
+        // The sample's extension looks at no key usage, and at algorithms of RSA alone.
+        let isPermitted = isLikeTheSample ? row.algorithm.family == .rsa : isAllowed
+        let key = identity.certificate.publicKey
+        guard isPermitted, row.algorithm.isSupported(by: key.type, bits: key.bits) else {
+            return .refused(.badParameter)
+        }
+        return .success
+    }
+
+    /// Tries a row.
+    ///
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - identity: the identity whose key is used.
+    ///   - isLikeTheSample: whether the token is as the sample provider's.
+    ///   - use: has the key used.
+    /// - Throws: what `use` throws but for `TokenError`; `OpenSSLError` where no other key can be made.
+    package static func run(
+        _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool,
+        use: (TokenUse) async throws -> SecretBytes
+    ) async throws -> Result {
+        let expected = expected(row, identity, isLikeTheSample: isLikeTheSample)
+        var refusal: TokenError?
+        let actual: Outcome
+        do {
+            actual = try await isRight(row, identity, use) ? .success : .wrongResult
+        } catch let error as TokenError {
+            refusal = error
+            actual = .refused(error.code)
+        }
+        return Result(row: row, expected: expected, actual: actual, error: refusal)
+    }
+
+    /// Tries a row, and compares what the key gave.
+    private static func isRight(
+        _ row: Row, _ identity: TokenIdentity, _ use: (TokenUse) async throws -> SecretBytes
+    ) async throws -> Bool {
+        let key = identity.certificate.publicKey
+        switch row.algorithm.operation {
+        case .sign:
+            let signature = try await use(
+                TokenUse(objectID: identity.entry.objectID, row.algorithm, data: row.input))
+            return try signature.withTransientArray { bytes in
+                // What the sample signs raw may be shorter than the modulus; verifying pads it in the same way.
+                try key.verify(bytes, of: row.input, row.algorithm)
+            }
+        case .decrypt:
+            // A key that cannot serve the algorithm is asked all the same, with bytes that are no ciphertext.
+            let ciphertext =
+                row.algorithm.isSupported(by: key.type, bits: key.bits)
+                ? try key.encrypt(SecretBytes(row.input), row.algorithm)
+                : [UInt8](repeating: 1, count: 256)
+            let plaintext = try await use(
+                TokenUse(objectID: identity.entry.objectID, row.algorithm, data: ciphertext))
+            return plaintext.withTransientArray { bytes in
+                // Raw decryption leaves the zeros in front, and the sample compares the end.
+                row.algorithm == .rsaEncryptionRaw
+                    ? Array(bytes.suffix(row.input.count)) == row.input : bytes == row.input
+            }
+        case .keyExchange:
+            let curve = KeyAlgorithm.allCases.first { $0.curve != nil && $0.curve == key.curve }
+            let other = try PrivateKey.generate(curve ?? .p256)
+            let parameters =
+                row.algorithm.derives
+                ? KeyOperationParameters(requestedSize: 32, sharedInfo: Array("shared".utf8))
+                : KeyOperationParameters()
+            let secret = try await use(
+                TokenUse(
+                    objectID: identity.entry.objectID, row.algorithm, parameters: parameters,
+                    data: Array(other.publicKey.keyOctets)))
+            return try secret
+                == other.exchangeKey(with: Array(key.keyOctets), row.algorithm, parameters: parameters)
+        }
+    }
+}
+
+extension SecKeyAlgorithm {
+    /// Whether a key exchange ends with a derivation.
+    fileprivate var derives: Bool {
+        if case .ecdhKeyExchange(_, .some) = self { true } else { false }
+    }
+}

@@ -1,0 +1,164 @@
+import KeyShareClient
+import ArgumentParser
+import CommandSupport
+import Diagnostics
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import LocalSockets
+
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say for every item why it is enabled, disabled or absent, and what would change that.",
+        discussion: """
+            The reasons come from the functions that filter, and their codes are stable: \
+            \(ItemDecision.Reason.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            --code writes the source code with which an iOS app makes this request, in place of the reasons; no provider \
+            need run.
+
+            Without an item and without --all, items of one folder that have a reason in common are told in one \
+            line, and what was asked for comes first.
+
+            EXAMPLE:
+              keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
+              keyshare-consumer explain --uti \(Selector.encryption.zipType(.keySharing2025)) --code swift
+
+            \(RequestOptions.types)
+            """)
+
+    @Argument(
+        help: "Only the item of this identifier, file name or path, or start of a label or serial number.",
+        completion: .providerItems)
+    var item: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the picker call that makes this request: swift or objc.", valueName: "language"))
+    var code: PickerCode.Language?
+
+    @Flag(help: "Explain every item on lines of its own.")
+    var all = false
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if code != nil, item != nil {
+            throw ValidationError("--code goes without an item: it makes the request")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        if let code { return try write(code, console) }
+        let (asked, mechanism) = (request.uti, request.mechanism)
+        let problems = TypeRequest.problems(with: asked, mechanism: mechanism)
+        // An invalid request is no request: it enables nothing (docs/rules.md R2.13).
+        let request = problems.isEmpty ? try TypeRequest(asked, mechanism: mechanism) : nil
+        var offer = Offer()
+        do {
+            offer = try await ProviderClient.withConnection(path: try socket.path(in: device)) { client in
+                try await Offer(of: client, mechanism)
+            }
+        } catch let error where !problems.isEmpty && Self.isUnreachable(error) {
+            // The problems of the types can be explained without a provider.
+            console.detail(CommandFailure(error).message)
+        }
+        var decisions =
+            switch (request, mechanism) {
+            case (nil, _): Explanation.refusal(for: problems, items: offer.items, mechanism: mechanism)
+            case (let request?, .legacy): Explanation.legacy(identities: offer.identities, request: request)
+            case (let request?, .keySharing2025):
+                Explanation.keySharing2025(
+                    items: offer.items, identities: offer.identities, request: request)
+            }
+        if let item {
+            let named = Set(try ItemLookup.all(item, in: decisions.compactMap(\.item)).map(\.identifier))
+            decisions = decisions.filter { $0.item == nil || named.contains($0.identifier) }
+            guard decisions.contains(where: { $0.item != nil }) || !problems.isEmpty else {
+                throw RequestError(.noSuchItem, item)
+            }
+        }
+        let failure = problems.first.map { CommandFailure($0) }
+        let identities = offer.identities.reduce(into: [:]) { $0[$1.label] = $1 }
+        let document = ExplanationDocument(
+            mechanism, requested: request?.identifiers ?? asked, decisions, of: identities)
+        try console.present(document, failure: failure) {
+            guard item == nil, !all else { return try write(decisions, of: identities, console) }
+            try console.summary(ExplanationSummary(decisions))
+            console.note("\(counted(decisions.count, "decision", "decisions")); --all explains each")
+        }
+    }
+
+    private func write(_ language: PickerCode.Language, _ console: Console) throws {
+        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
+        let code = PickerCode(request).text(language)
+        try console.present(PickerCodeDocument(request, language: language.rawValue, code: code)) {
+            try console.write(Data(code.utf8))
+        }
+    }
+
+    /// Whether a provider or a device is missing.
+    private static func isUnreachable(_ error: any Error) -> Bool {
+        if let error = error as? SocketError { return error.code == .notRunning }
+        return (error as? CommandFailure)?.code == DeviceOptions.noDeviceCode
+    }
+
+    /// What a provider offers to a mechanism.
+    private struct Offer {
+        /// Everything that is listed, folders before their contents; for the legacy mechanism every identity.
+        var items: [Item] = []
+        /// Every identity, with whose it is where the provider tells that.
+        var identities: [IdentitySummary] = []
+
+        init() {}
+
+        /// - Throws: `ProviderFailure`, `SocketError`.
+        init(of client: ProviderClient, _ mechanism: Mechanism) async throws {
+            identities = Array(try await client.identitiesByLabel(in: Selector.noFilter.folderName).values)
+            if identities.isEmpty { identities = try await client.identityFacts() }
+            guard mechanism == .keySharing2025 else {
+                items = identities.map { .file($0, under: .legacy) }
+                return
+            }
+            for item in try await client.items(in: Item.root) {
+                items.append(item)
+                if item.kind == .folder { items += try await client.items(in: item.identifier) }
+            }
+        }
+    }
+
+    private func write(
+        _ decisions: [ItemDecision], of identities: [String: IdentitySummary], _ console: Console
+    ) throws {
+        for decision in decisions {
+            let identity = decision.item?.label.flatMap { identities[$0] }.map(IdentityDocument.init)
+            let person = identity.map { "  \($0.personText)" } ?? ""
+            let name = "\(decision.state.rawValue)  \(decision.path)"
+            let rest = "[\(decision.reason.rawValue)]\(person)"
+            let whole = "\(name)  \(rest)"
+            for line in console.fits(whole) ? [whole] : [name, "    " + rest] {
+                if decision.isEnabled {
+                    try console.data(line)
+                } else {
+                    try console.dimmed(line)
+                }
+            }
+            try console.paragraph(decision.message, indent: 4)
+            if !decision.missing.isEmpty {
+                let options = decision.missing.map { "--uti \($0)" }
+                let advice = "    to change that: " + options.joined(separator: " ")
+                let lines =
+                    console.fits(advice)
+                    ? [advice] : ["    to change that:"] + options.map { "      " + $0 }
+                for line in lines { try console.data(line) }
+            }
+        }
+    }
+}
+
+extension PickerCode.Language: ExpressibleByArgument {}

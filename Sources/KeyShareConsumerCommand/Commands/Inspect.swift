@@ -1,0 +1,234 @@
+import PKCS12Compatibility
+import ArgumentParser
+import CommandSupport
+import KeyShareConsumer
+import OpenSSL
+import ZipBundles
+
+struct Inspect: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "Show everything about files on disk, without importing them.",
+        discussion: """
+            Takes PKCS #12 files, zips of them, and certificates in PEM, DER or PKCS #7. All files are tried; the exit \
+            code is that of the first failure.
+
+            EXAMPLE:
+              keyshare-consumer inspect signature.p12 --password-file secret.txt
+              keyshare-consumer inspect signature.p12 --readers --password-file secret.txt
+              keyshare-consumer inspect encryption.zip test-ca.pem \\
+                --password-file secret.txt
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "PKCS #12 files, zips, or certificates; - is standard input.", valueName: "file"),
+        completion: .file())
+    var files: [String]
+
+    @OptionGroup var password: PasswordOptions
+    // Not used: every command takes the options of a device.
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Show whether other programs would open each file, by models of the programs.")
+    var readers = false
+
+    @OptionGroup var fileLimits: FileLimitOptions
+
+    func validate() throws {
+        try password.validate(files: files)
+    }
+
+    func run() async throws {
+        let console = output.console
+        let inspector = FileInspector(limits: fileLimits.limits)
+        var passwords = PasswordAttempts(given: try password.password())
+        var results: [InspectedFile] = []
+        for file in files {
+            results.append(try await inspect(file, inspector, &passwords))
+        }
+        let failures = results.flatMap { result in
+            result.failures.map { files.count == 1 ? $0 : $0.about(result.name) }
+        }
+        if files.count == 1, let only = results.first {
+            try console.present(only.document, failure: failures.first, telling: failures) {
+                try only.write(console)
+            }
+        } else {
+            let documents = results.map { $0.document.file($0.name, failure: $0.failures.first) }
+            try console.present(
+                InspectionsDocument(files: documents), failure: failures.first, telling: failures
+            ) {
+                for (index, result) in results.enumerated() {
+                    try console.data("\(index == 0 ? "" : "\n")\(result.name):")
+                    try result.write(console)
+                }
+            }
+        }
+    }
+
+    private func inspect(
+        _ file: String, _ inspector: FileInspector, _ passwords: inout PasswordAttempts
+    ) async throws -> InspectedFile {
+        let bytes: [UInt8]
+        do throws(CommandFailure) {
+            bytes = try InputFile.read(file, limit: inspector.largestFile, cutsOff: true)
+        } catch {
+            // A file alone that cannot be read has no document.
+            if files.count == 1 { throw error }
+            return InspectedFile(name: file, failure: error)
+        }
+        let (inspection, opened, tried) = try await inspector.inspect(
+            bytes, trying: passwords.candidates(for: file))
+        if let opened { passwords.keep(opened) }
+        let limits = fileLimits.limits
+        return InspectedFile(name: file, inspection, readers: readers) {
+            WrongPassword.failure(of: tried, for: bytes, limits: limits)
+        }
+    }
+}
+
+/// One file of the command line with what was found in it, as document and as text.
+private struct InspectedFile {
+    /// The name on the command line.
+    let name: String
+    let document: InspectionDocument
+    /// Why the file, or entries of it, cannot be read to the end.
+    let failures: [CommandFailure]
+    private let parts: [Part]
+
+    private struct Part {
+        let contents: FileInspection.Contents
+        let document: InspectionDocument
+        let verdicts: [ReaderModel.Verdict]?
+        let failure: CommandFailure?
+    }
+
+    /// A file that cannot be opened.
+    init(name: String, failure: CommandFailure) {
+        self.name = name
+        document = InspectionDocument(failure: failure, format: FileInspection.Format.pkcs12.rawValue)
+        failures = [failure]
+        parts = []
+    }
+
+    /// A file that was looked into.
+    ///
+    /// - Parameters:
+    ///   - readers: whether models of other programs judge each PKCS #12 file.
+    ///   - wrongPassword: tells what may be wrong with the password of a file that is no archive.
+    init(
+        name: String, _ inspection: FileInspection, readers: Bool, wrongPassword: () -> CommandFailure
+    ) {
+        self.name = name
+        parts = inspection.parts.map { part in
+            let format = part.format.rawValue
+            var document: InspectionDocument
+            var verdicts: [ReaderModel.Verdict]?
+            var failure: CommandFailure?
+            switch part.contents {
+            case .pkcs12(let report):
+                verdicts = readers ? ReaderModel.allCases.map { $0.verdict(on: report) } : nil
+                document = InspectionDocument(report, verdicts)
+                failure = report.error.map { CommandFailure($0) }
+                if report.verdict == .wrongPassword, inspection.format != .zip {
+                    let found = wrongPassword()
+                    document.explain(found)
+                    failure = found
+                }
+            case .certificates(let certificates):
+                document = InspectionDocument(certificates: certificates, format: format)
+            case .unreadable(let error):
+                let found = CommandFailure(error)
+                document = InspectionDocument(failure: found, format: format)
+                failure = found
+            }
+            return Part(
+                contents: part.contents,
+                document: part.entry.map { document.entry($0, failure: failure) } ?? document,
+                verdicts: verdicts, failure: part.entry.map { failure?.about($0) } ?? failure)
+        }
+        failures = parts.compactMap(\.failure)
+        // An archive that is refused as a whole has one part without a name, which stands for it.
+        if inspection.format == .zip, !inspection.parts.contains(where: { $0.entry == nil }) {
+            document = InspectionDocument(
+                entries: parts.map(\.document), skipped: inspection.skipped.map(\.name))
+        } else {
+            document = parts[0].document
+        }
+    }
+
+    func write(_ console: Console) throws {
+        if let entries = document.entries {
+            try console.fields(
+                [(name: "verdict", value: "\(document.verdict): \(document.message)")], indent: "")
+            for (part, entry) in zip(parts, entries) {
+                try console.data("\n\(entry.entry ?? ""):")
+                try write(part, console)
+            }
+            for name in document.skipped ?? [] { try console.data("\n\(name): not looked into") }
+        } else if let part = parts.first {
+            try write(part, console)
+        }
+    }
+
+    private func write(_ part: Part, _ console: Console) throws {
+        switch part.contents {
+        case .pkcs12(let report):
+            try write(report, part.document, console)
+            if let verdicts = part.verdicts { try write(verdicts, console) }
+        case .certificates(let certificates):
+            try console.fields([verdict(part)], indent: "")
+            for certificate in certificates {
+                try console.data("\ncertificate")
+                try console.certificate(certificate)
+            }
+        case .unreadable:
+            try console.fields([verdict(part)], indent: "")
+        }
+    }
+
+    private func verdict(_ part: Part) -> (name: String, value: String) {
+        (name: "verdict", value: "\(part.document.verdict): \(part.document.message)")
+    }
+
+    private func write(_ report: PKCS12Report, _ document: InspectionDocument, _ console: Console) throws {
+        let contents = report.contents
+        func words(_ count: Int?) -> String { count.map(String.init) ?? "unknown" }
+        var fields = [(name: "verdict", value: "\(document.verdict): \(document.message)")]
+        let mac = contents.mac.map {
+            "\($0.algorithm), \($0.iterations) iterations, salt of \($0.saltLength) bytes"
+        }
+        fields.append((name: "MAC", value: mac ?? "none"))
+        fields += contents.encryption.map { (name: "encryption", value: $0) }
+        fields.append((name: "certificates", value: words(document.certificates)))
+        fields.append((name: "other bags", value: words(document.otherBags)))
+        fields += contents.notes.map { (name: "note", value: $0.description) }
+        try console.fields(fields, indent: "")
+        for identity in contents.identities {
+            try console.data("\nidentity")
+            try console.fields(CertificateDocument(identity).fields)
+        }
+        for entry in contents.certificateEntries {
+            try console.data("\ncertificate without its key")
+            try console.fields(CertificateDocument(entry).fields)
+        }
+        for bag in InspectedBag.all(in: contents) {
+            try console.data("\n\(bag.title)")
+            try console.fields(bag.fields)
+        }
+    }
+
+    private func write(_ verdicts: [ReaderModel.Verdict], _ console: Console) throws {
+        try console.data("\nother readers (\(ReaderModel.caution))")
+        try console.fields(
+            verdicts.map { verdict in
+                let reasons = verdict.reasons.joined(separator: " ")
+                return (
+                    name: verdict.reader.title,
+                    value: verdict.outcome.rawValue + (reasons.isEmpty ? "" : ": \(reasons)")
+                )
+            })
+    }
+}

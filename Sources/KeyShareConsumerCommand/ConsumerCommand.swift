@@ -1,0 +1,25 @@
+package import ArgumentParser
+import CommandSupport
+
+/// The command `keyshare-consumer`: its subcommands are the files of `Commands`.
+package struct ConsumerCommand: RootCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "keyshare-consumer",
+        abstract: "Picks and imports credentials that a key-sharing provider publishes.",
+        discussion: """
+            EXAMPLE:
+              keyshare-consumer browse --uti com.rsa.pkcs-12
+              keyshare-consumer import Encryption.zip --uti public.zip-archive
+              keyshare-consumer list
+
+            \(ExitStatus.table)
+            """,
+        version: CommandMain.version,
+        subcommands: [
+            Browse.self, Import.self, Explain.self, List.self, Show.self, Clear.self, Verify.self,
+            Inspect.self, Token.self,
+            Classify.self,
+        ])
+
+    package init() {}
+}

@@ -1,0 +1,118 @@
+import CommandSupport
+import Diagnostics
+import Foundation
+import KeyShareConsumer
+import OpenSSL
+import PathValidation
+
+/// What came of checking everything that was named.
+struct VerificationOutcome {
+    /// The identities that were checked, with the file of each.
+    private(set) var reports: [(report: ValidationReport, file: String?)] = []
+    /// What gave nothing to check.
+    private(set) var unchecked: [(item: String, failure: CommandFailure)] = []
+    /// Nil until something fails; the failure of an unchecked item, or none for an identity that fails a check.
+    private var first: CommandFailure??
+
+    mutating func add(_ report: ValidationReport, file: String?) {
+        reports.append((report, file))
+        if first == nil, !report.isValid { first = .some(nil) }
+    }
+
+    mutating func add(unchecked item: String, _ failure: CommandFailure) {
+        unchecked.append((item, failure))
+        if first == nil { first = failure }
+    }
+
+    /// How many there are of each verdict.
+    var summary: VerificationDocument.Summary {
+        let valid = reports.count { $0.report.isValid }
+        let expired = reports.count { $0.report.hasOnlyExpired }
+        return .init(
+            valid: valid, expired: expired, failed: reports.count - valid - expired,
+            unchecked: unchecked.count)
+    }
+
+    /// Why the command fails, and what it tells; nil and none where everything is valid.
+    ///
+    /// - Parameter options: what was asked for, for advice.
+    func failures(_ options: ValidationOptions, isExplained: Bool) -> (
+        first: CommandFailure?, all: [CommandFailure]
+    ) {
+        let summary = failure(options, isExplained: isExplained)
+        return (first.flatMap { $0 ?? summary }, unchecked.map(\.failure) + [summary].compactMap(\.self))
+    }
+
+    /// The failure of the identities that are not valid; nil where each is.
+    private func failure(_ options: ValidationOptions, isExplained: Bool) -> CommandFailure? {
+        let failed = reports.map(\.report).filter { !$0.isValid }
+        guard let first = failed.first else { return nil }
+        if let error = first.keyError { return CommandFailure(error) }
+        let count = summary
+        let all = counted(reports.count, "identity", "identities")
+        if count.failed == 0 {
+            return CommandFailure(
+                .validationFailed,
+                "\(count.expired) of \(all) \(count.expired == 1 ? "has" : "have") expired, and nothing else is wrong",
+                hint: "accept what has only expired with: " + Self.command(adding: "--allow-expired"))
+        }
+        let others =
+            count.expired > 0
+            ? ", and \(count.expired) \(count.expired == 1 ? "has" : "have") only expired" : ""
+        return CommandFailure(
+            .validationFailed, "\(count.failed) of \(all) failed a check\(others)",
+            hint: advice(failed.filter { !$0.hasOnlyExpired }, options, isExplained: isExplained))
+    }
+
+    /// What to do about identities that are not valid.
+    private func advice(
+        _ failed: [ValidationReport], _ options: ValidationOptions, isExplained: Bool
+    ) -> String {
+        let outcomes = failed.map { report in
+            Set(
+                report.validation.verification.checks.filter {
+                    $0.outcome == .failed || $0.outcome == .unsettled
+                }.map(\.kind))
+        }
+        let refused = failed.flatMap(\.fetched).first {
+            !$0.hasArrived && $0.outcome.contains("was not named")
+        }
+        if options.fetch, let host = refused.flatMap({ URLComponents(string: $0.url)?.host }) {
+            return "ask that host too with: " + Self.command(adding: "--fetch-from", host)
+        }
+        if !outcomes.isEmpty, outcomes.allSatisfy({ $0 == [.revocation] }),
+            failed.allSatisfy({ $0.validation.verification.check(.revocation).outcome == .unsettled })
+        {
+            return "give the list that is named with --crl, or a response with --ocsp"
+        }
+        if outcomes.contains(where: { $0.contains(.chain) }),
+            failed.contains(where: { !$0.validation.verification.isComplete })
+        {
+            return "give the missing issuers with --untrusted, or their root with --trust"
+                + (isExplained ? "" : "; see how far it comes with: " + Self.command(adding: "--explain"))
+        }
+        if isExplained { return "the lines marked PROBLEM say what is wrong where" }
+        return "see the paths with: " + Self.command(adding: "--explain")
+    }
+
+    /// The command that is running, with further arguments, as a shell takes it.
+    private static func command(adding arguments: String...) -> String {
+        let given = Array(CommandLine.arguments.dropFirst())
+        // Behind `--` stand labels alone.
+        let place = given.firstIndex(of: "--") ?? given.count
+        let all = given[..<place] + arguments + given[place...]
+        return ([CommandMain.programName] + all).map(\.shellQuoted).joined(separator: " ")
+    }
+}
+
+extension String {
+    /// The text as one word of a POSIX shell.
+    fileprivate var shellQuoted: String {
+        let plain = unicodeScalars.allSatisfy { scalar in
+            scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+                || "_-./:=,@%+".unicodeScalars.contains(scalar)
+        }
+        if plain, !isEmpty { return self }
+        return "'" + replacingOccurrences(of: "'", with: #"'\''"#) + "'"
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Apps: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apps",
+        abstract: "List the apps, their extensions and what they are entitled to.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device apps --json
+            """)
+
+    // Not used, because every device has these apps: every command takes the options of a device.
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        try console.present(AppsDocument(App.installed)) {
+            var table = Table(
+                .init("APP", .wraps(22)), .init("KIND", leaves: 1), .init("TEAM", leaves: 2),
+                .init("GROUPS", .wraps(30)))
+            for app in App.installed {
+                table.append(
+                    app.bundleIdentifier, app.kind.rawValue, app.teamIdentifier,
+                    (app.entitlements.keychainAccessGroups + app.entitlements.applicationGroups)
+                        .joined(separator: ", "))
+            }
+            try console.table(table)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+
+struct KeychainItems: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keychain",
+        abstract:
+            "List what an app sees in the keychain, and which items can be used now; never the secrets.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device keychain --app provider
+            """)
+
+    @Option(help: "Whose view: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var app: AppName?
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        let state = try device.state()
+        let apps = app.map { [$0.app] } ?? [.provider, .consumer]
+        let items = try apps.flatMap { app in
+            let keychain = try Keychain(device: device, app: app)
+            return try ItemClass.allCases.flatMap { itemClass in
+                try Self.items(itemClass, in: keychain).map { KeychainDocument.Item($0, of: app, in: state) }
+            }
+        }
+        try console.present(KeychainDocument(items)) {
+            var table = Table(
+                "CLASS", .init("NAME", .uniqueStart()), .init("GROUP", .wraps(20), leaves: 1),
+                .init("ACCESSIBLE", .wraps(30)), "NOW")
+            for item in items {
+                table.append(
+                    item.class, item.name, item.accessGroup, item.accessible, item.isOpen ? "open" : "closed")
+            }
+            try console.table(table)
+            console.note("\(counted(items.count, "item", "items")); the device is \(state)")
+        }
+    }
+
+    private static func items(
+        _ itemClass: ItemClass, in keychain: Keychain
+    ) throws(KeychainError) -> [KeychainItem] {
+        do {
+            return try keychain.copyMatching(KeychainQuery(itemClass), limit: .max)
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+}

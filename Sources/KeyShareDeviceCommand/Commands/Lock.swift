@@ -1,0 +1,20 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+
+struct Lock: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Lock the device. Without a passcode there is nothing to lock.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device lock
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        try device.changeState(output) { try $0.lock() }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Copy the keychain of another device to this one, as restoring a backup does.",
+        discussion: """
+            Items that are for their own device only stay behind, and items that are here already stay as they are.
+            Both devices must be unlocked.
+
+            EXAMPLE:
+              keyshare-device restore ~/old-phone --device ~/new-phone
+            """)
+
+    @Argument(help: ArgumentHelp("The other device's folder.", valueName: "dir"), completion: .directory)
+    var source: String
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        // Opening a folder that is no device would make a device of it.
+        guard Device.isThere(folder: source) else {
+            throw CommandFailure(
+                .noSuchItem, "there is no device with a keychain in \(source)",
+                hint: "name the folder of the device that was backed up")
+        }
+        let (target, source) = (try device.makeDevice(output.console), try Device(folder: source))
+        guard source != target else {
+            throw CommandFailure(
+                .usage, "\(source.folder) is the device itself", hint: "name another with --device")
+        }
+        let result: KeychainRestoration
+        do {
+            result = try target.restoreKeychain(from: source)
+        } catch let error as DeviceError where error.code == .locked {
+            throw CommandFailure(error).advising("unlock both devices")
+        }
+        try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
+            output.console.note(
+                "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"
+            )
+        }
+    }
+}

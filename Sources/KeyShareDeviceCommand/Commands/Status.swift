@@ -1,0 +1,77 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import KeyShareClient
+import KeyShareWire
+import LocalSockets
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract:
+            "Show the device: its folder and state, what each side holds, and whether a provider serves.",
+        discussion: """
+            Nothing is made or changed, and no key is opened. A running provider tells its memory, its work and what it has refused since it was started.
+
+            EXAMPLE:
+              keyshare-device status
+              keyshare-device status --json
+            """)
+
+    @Flag(help: "End with exit code 8 where no provider answers, as a health check asks.")
+    var serving = false
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let device = try device.untouchedDevice()
+        var failure: CommandFailure?
+        func count(_ app: App, _ group: String? = nil) -> Int? {
+            do throws(KeychainError) {
+                return try Keychain(existingOn: device, app: app)?.identityAttributes(accessGroup: group)
+                    .count
+                    ?? 0
+            } catch {
+                failure = failure ?? CommandFailure(error)
+                return nil
+            }
+        }
+        let document = DeviceStatusDocument(
+            folder: device.folder, state: try device.state(), apps: App.installed,
+            provider: .init(identities: count(.provider, App.publishedGroup)),
+            authorities: count(.provider, App.authorityGroup), consumer: .init(identities: count(.consumer)),
+            service: await service(of: device))
+        if serving, document.service.figures == nil, failure == nil {
+            failure = CommandFailure(
+                .providerUnavailable, "no provider answers", hint: "start one: keyshare-provider serve")
+        }
+        try output.console.present(document, failure: failure) {
+            try output.console.fields(document.fields, indent: "")
+        }
+    }
+
+    private func service(of device: Device) async -> DeviceStatusDocument.Service {
+        let path = try? socket.path(of: device, making: false)
+        let listener = path.flatMap(PeerIdentity.listener(at:))
+        let figures = listener == nil ? nil : try? await figures(at: path)
+        return .init(socket: path, processID: listener?.processID, figures: figures)
+    }
+
+    /// The figures of the provider at `path`; nil where there is none.
+    private func figures(at path: String?) async throws -> [String: UInt64]? {
+        guard let path else { return nil }
+        // A provider that is too busy to answer at once is shown without figures.
+        var limits = ProviderClient.Limits()
+        limits.hello = .seconds(2)
+        limits.reply = .seconds(2)
+        let client = try await ProviderClient.connect(
+            path: path, clientName: "keyshare-device", limits: limits)
+        let figures = try? await client.statistics()
+        await client.close()
+        return figures.map { figures in
+            Dictionary(figures.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import CommandSupport
+import LocalSockets
+import Logging
+import LoopbackHTTP
+import ServiceLifecycle
+import UnixSignals
+import WebView
+
+struct Web: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "web",
+        abstract: "Show the device, and what happens on it, in a browser on this machine.",
+        discussion: """
+            The page shows the document picker, consent, lock state and both keychains, says why each item can or \
+            cannot be picked, and draws every request to the provider when it happens, also those of commands in a \
+            terminal. It can start a provider, with a fault or a scenario. The address that is printed holds a \
+            secret: whoever opens it on this machine as this user may do what the page does. No password and no key \
+            reaches the page. SIGTERM and SIGINT end it.
+
+            EXAMPLE:
+              keyshare-device web
+              keyshare-device web --listen 127.0.0.1:8080
+              keyshare-device web --replay recording.json
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen: 127.0.0.1 or [::1], and a port, 0 for any.", valueName: "address:port"))
+    var listen = "127.0.0.1:0"
+
+    @Option(
+        help: ArgumentHelp(
+            "Show a recording that the page has saved; no device is needed.", valueName: "file"),
+        completion: .file())
+    var replay: String?
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let console = output.console
+        let address = try LoopbackAddress(listen)
+        let log = LineWriter()
+        var logger = Logger(label: "keyshare-device") { StreamLogHandler(label: $0, stream: log) }
+        logger.logLevel = console.verbosity == .verbose ? .debug : .warning
+        let server: WebServer
+        do {
+            if let replay {
+                server = try await WebServer(
+                    replaying: try Recording(file: replay), at: address, logger: logger)
+            } else {
+                let device = try device.makeDevice(console)
+                server = try await WebServer(
+                    device, socket: try socket.path(of: device), options: commandOptions, at: address,
+                    logger: logger)
+            }
+        } catch let error as SocketError where error.code == .addressInUse {
+            throw CommandFailure(
+                .inputOutput, code: "address-in-use", error.reason, hint: "name another port, or 0 for any")
+        }
+        if console.isJSON {
+            try console.document(ListeningDocument(listening: server.url, pki: nil), onOneLine: true)
+        } else {
+            try console.data(server.url)
+            console.note("open this address in a browser; it holds a secret", to: log)
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
+        defer { log.flush(patience: .milliseconds(500)) }
+        try await group.run()
+    }
+
+    /// The options of this run that the commands on the page need, too.
+    private var commandOptions: String {
+        (device.device.map { " --device " + $0.quotedForShell } ?? "")
+            + (socket.socket.map { " --socket " + $0.quotedForShell } ?? "")
+    }
+}

@@ -1,0 +1,27 @@
+package import ArgumentParser
+import CommandSupport
+
+/// The command `keyshare-device`: its subcommands are the files of `Commands`.
+package struct DeviceCommand: RootCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "keyshare-device",
+        abstract: "Looks after the simulated device on which provider and consumer run.",
+        discussion: """
+            EXAMPLE:
+              keyshare-device status
+              keyshare-device lock
+              keyshare-device keychain --app provider
+              keyshare-device channels
+
+            \(ExitStatus.table)
+            """,
+        version: CommandMain.version,
+        subcommands: [
+            Status.self, Apps.self, Unlock.self, Lock.self, Restart.self, Passcode.self, KeychainItems.self,
+            Groups.self, PasteboardContent.self, Presence.self, PKCS11.self, Web.self, Channels.self,
+            Restore.self,
+            Reset.self,
+        ])
+
+    package init() {}
+}

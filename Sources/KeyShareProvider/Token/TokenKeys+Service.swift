@@ -1,0 +1,145 @@
+internal import DeviceSimulation
+internal import KeyOperations
+package import KeyShareServer
+package import KeyShareWire
+internal import OpenSSL
+package import PersistentToken
+
+// What the token extension answers besides uses.
+
+extension TokenKeys: TokenService {
+    /// The longest certificate that a list of tokens has, in bytes: what fits one reply beside its names.
+    package static let longestCertificate = 60_000
+
+    /// Lists the tokens in the order in which they were registered. The cursor is the change count of the list and
+    /// the number of the next token, with a colon in between.
+    package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
+        let snapshot: TokenCatalogue.Snapshot
+        do {
+            snapshot = try catalogue.snapshot()
+        } catch {
+            throw ProviderFailure(error, during: "the tokens cannot be read")
+        }
+        // An overlong certificate would fit no page, and would keep the others from being listed.
+        let listed = snapshot.registrations.filter { $0.certificate.der.count <= Self.longestCertificate }
+        let start = try Self.start(cursor, snapshot.changeCount, count: listed.count)
+        let end = start + min(max(limit, 1), listed.count - start)
+        return TokenPage(
+            entries: listed[start..<end].map { entry($0) },
+            changeCount: UInt64(clamping: snapshot.changeCount),
+            nextCursor: end < listed.count ? "\(snapshot.changeCount):\(end)" : nil)
+    }
+
+    /// The longest certificate that a list of objects has, in bytes: what fits one reply together with its parts.
+    static let longestObject = 20_000
+
+    /// Lists the tokens as PKCS #11 shows them. The cursor is as for the list of tokens.
+    package func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure)
+        -> TokenObjectPage
+    {
+        let list: TokenObjectList
+        do {
+            list = try catalogue.objects(hasKeys: behaviour.fault != .certificateWithoutKey)
+        } catch {
+            throw ProviderFailure(error, during: "the tokens cannot be read")
+        }
+        let start = try Self.start(cursor, list.changeCount, count: list.objects.count)
+        let end = start + min(max(limit, 1), list.objects.count - start)
+        return TokenObjectPage(
+            changeCount: UInt64(clamping: list.changeCount), holder: list.holder,
+            objects: Array(list.objects[start..<end]),
+            nextCursor: end < list.objects.count ? "\(list.changeCount):\(end)" : nil)
+    }
+
+    /// Tells how many tokens there are, and what decides whether they can be used now.
+    package func tokenStatus() async throws(ProviderFailure) -> TokenStatus {
+        do {
+            let snapshot = try catalogue.snapshot()
+            let status = try deviceStatus()
+            return TokenStatus(
+                changeCount: UInt64(clamping: snapshot.changeCount), tokenCount: snapshot.registrations.count,
+                isUnlocked: status.state.lock == .unlocked, hasPasscode: status.state.hasPasscode,
+                lockCount: status.lockCount, openKeys: openKeys, deviceSerial: try deviceSerial())
+        } catch {
+            throw ProviderFailure(error, during: "the token's state cannot be read")
+        }
+    }
+
+    /// Begins a digest for an algorithm that signs messages.
+    package func message(for use: TokenUse) throws(TokenError) -> any TokenMessage {
+        guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm),
+            algorithm.takesMessage, let digest = algorithm.digest
+        else {
+            throw TokenError(
+                .badParameter, "\u{201C}\(use.algorithm)\u{201D} does not sign messages",
+                obstacle: .wrongAlgorithm)
+        }
+        do {
+            return DigestedMessage(use, algorithm, try DigestStream(digest.algorithm))
+        } catch {
+            throw TokenError(.communicationError, "the message could not be digested: \(error)")
+        }
+    }
+
+    private static func start(
+        _ cursor: String?, _ changeCount: Int64, count: Int
+    ) throws(ProviderFailure) -> Int {
+        guard let cursor else { return 0 }
+        let parts = cursor.split(separator: ":", maxSplits: 1).map { Int64($0) }
+        guard parts.count == 2, parts[0] == changeCount, let start = parts[1].flatMap({ Int(exactly: $0) }),
+            (0...count).contains(start)
+        else { throw ProviderFailure(.notAvailable, "the tokens have changed; start again from the first") }
+        return start
+    }
+
+    private func entry(_ registration: TokenRegistration) -> TokenEntry {
+        TokenEntry(
+            tokenID: registration.tokenIdentifier, objectID: registration.label,
+            label: registration.certificate.subject.commonName ?? registration.label,
+            certificate: registration.certificate.der, keyFamily: registration.keyType == .rsa ? .rsa : .ec,
+            keyBits: registration.keyBits, properties: registration.properties,
+            hasKey: registration.hasKey && behaviour.fault != .certificateWithoutKey, rule: registration.rule)
+    }
+
+    /// The first eight bytes of the SHA-256 of the device's folder.
+    private func deviceSerial() throws -> String {
+        let stream = try DigestStream(.sha256)
+        try stream.update(Array(device.folder.utf8))
+        return try stream.finish().prefix(8).map { byte in
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}
+
+/// A message that is digested for one signature. The server's event loop feeds it.
+private final class DigestedMessage: TokenMessage {
+    private let use: TokenUse
+    private let algorithm: SecKeyAlgorithm
+    private let stream: DigestStream
+
+    init(_ use: TokenUse, _ algorithm: SecKeyAlgorithm, _ stream: DigestStream) {
+        self.use = use
+        self.algorithm = algorithm
+        self.stream = stream
+    }
+
+    func append(_ bytes: [UInt8]) throws(TokenError) {
+        do {
+            try stream.update(bytes)
+        } catch {
+            throw TokenError(.communicationError, "the message could not be digested: \(error)")
+        }
+    }
+
+    func finish() throws(TokenError) -> TokenUse {
+        var use = use
+        do {
+            use.data = try stream.finish()
+        } catch {
+            throw TokenError(.communicationError, "the message could not be digested: \(error)")
+        }
+        use.algorithm = algorithm.takingDigest.name
+        return use
+    }
+}

@@ -1,0 +1,84 @@
+internal import CertificateReading
+internal import Foundation
+internal import KeySharing
+internal import OpenSSL
+internal import PersistentToken
+
+/// The registrations of one moment as PKCS #11 shows them. It is made once for each change, because a module asks for it
+/// in every program that loads it.
+struct TokenObjectList: Sendable {
+    /// The keychain's change count of that moment.
+    let changeCount: Int64
+    /// Whose certificates these are; empty where they are several persons'.
+    let holder: String
+    /// The objects, in the order in which the tokens were registered.
+    let objects: [TokenObject]
+
+    /// Reads what a snapshot holds. A certificate is left out whose key is neither RSA nor of a curve, whose serial number
+    /// is negative, or which is too long for a message.
+    ///
+    /// - Parameter hasKeys: whether keys are shown that are there.
+    init(_ snapshot: TokenCatalogue.Snapshot, hasKeys: Bool) {
+        changeCount = snapshot.changeCount
+        let certificates = snapshot.registrations.filter {
+            $0.certificate.der.count <= TokenKeys.longestObject
+        }
+        let holders = Set(certificates.map { Self.holder($0.certificate) })
+        holder = holders.count == 1 ? holders.first ?? "" : ""
+        let labels = Self.labels(certificates.map(\.certificate))
+        objects = certificates.compactMap { registration in
+            TokenObject(registration, label: labels[registration.label] ?? "", hasKeys: hasKeys)
+        }
+    }
+
+    private static func holder(_ certificate: Certificate) -> String {
+        let name = certificate.subject.commonName ?? ""
+        return CommonName(name).edipi ?? name
+    }
+
+    /// Names that differ, by the labels of the identities: the type and the common name, and for all but the newest
+    /// certificate of a name the beginning of the serial number behind it.
+    private static func labels(_ certificates: [Certificate]) -> [String: String] {
+        var labels: [String: String] = [:]
+        var used: Set<String> = []
+        for certificate in certificates.sorted(by: { $0.notBefore > $1.notBefore }) {
+            let facts = CertificateFacts(certificate)
+            let type = Classification(facts, under: .keySharing2025).type.filenamePrefix
+            let name = "\(type) \(certificate.subject.commonName ?? "\(certificate.subject)")"
+            let candidates = [
+                name, "\(name) \(certificate.serialHex.prefix(8))", "\(name) \(certificate.label.prefix(16))",
+            ]
+            let label = candidates.first { !used.contains($0) } ?? certificate.label
+            used.insert(label)
+            labels[certificate.label] = label
+        }
+        return labels
+    }
+}
+
+extension TokenObject {
+    /// The object of a registration; nil for a key or a serial number that PKCS #11 has no form for here.
+    fileprivate init?(_ registration: TokenRegistration, label: String, hasKeys: Bool) {
+        let certificate = registration.certificate
+        guard let parts = certificate.publicKey.parts, let serialNumber = certificate.encodedSerialNumber
+        else {
+            return nil
+        }
+        let key: Key =
+            switch parts {
+            case .rsa(let modulus, let exponent): .rsa(modulus: modulus, exponent: exponent)
+            case .ec(let parameters, let point): .ec(parameters: parameters, point: point)
+            }
+        func milliseconds(_ date: Date) -> Int64 {
+            Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()) ?? 0
+        }
+        self.init(
+            objectID: registration.label, label: label, keyID: certificate.publicKey.keyIdentifier,
+            certificate: certificate.der, subject: certificate.subject.der, issuer: certificate.issuer.der,
+            serialNumber: serialNumber, publicKeyInfo: certificate.publicKey.spki,
+            checkValue: Array(Digest.sha1(certificate.der).prefix(3)),
+            notBefore: milliseconds(certificate.notBefore), notAfter: milliseconds(certificate.notAfter),
+            key: key, keyBits: registration.keyBits, properties: registration.properties,
+            hasKey: registration.hasKey && hasKeys, isAuthority: certificate.isCertificateAuthority)
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+import KeyShareProvider
+import PrivateFiles
+
+struct Backup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Write the contents of the provider's keychain to a file, also while the provider serves.",
+        discussion: """
+            The backup holds the keychain as it is at one moment. The master key of this device encrypts the backup \
+            and is not part of it, so that it can be restored on this device only. --key-file writes a key for the \
+            items that may leave the device; the provider's own identities and password may not. Both files must \
+            lie outside the device's folder and have mode 0600.
+
+            EXAMPLE:
+              keyshare-provider backup provider.backup
+            """)
+
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the key that another device needs to this file, mode 0600.", valueName: "file"),
+        completion: .file())
+    var keyFile: String?
+
+    @Flag(help: "Replace existing files.")
+    var force = false
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws { try BackupFile.validate(file, keyFile) }
+
+    func run() throws {
+        let count = try ProviderStore(try device.openDevice())
+            .backUp(to: file, keyPath: keyFile, replacing: force)
+        try output.console.present(BackupDocument(items: count)) {
+            output.console.note("wrote \(counted(count, "item", "items")) to \(file)")
+        }
+    }
+}

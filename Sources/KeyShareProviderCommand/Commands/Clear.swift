@@ -1,0 +1,46 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+import KeyShareProvider
+import PrivateFiles
+
+struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Empty the provider's keychain: identities, authorities and password.",
+        discussion: """
+            A damaged keychain is put aside, and the items of other apps that can still be opened are moved to a \
+            new one. No provider may be serving then.
+
+            EXAMPLE:
+              keyshare-provider clear --yes
+            """)
+
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try device.openDevice()
+        var removed = 0
+        var recovery: KeychainRecovery?
+        do {
+            let store = try ProviderStore(device)
+            try confirmation.confirm("Remove everything from the provider's keychain?")
+            removed = try store.removeAll()
+        } catch let error as KeychainError where error.code == .invalidKeychain {
+            try confirmation.confirm("The keychain is damaged. Put it aside and begin a new one?")
+            let lock = try device.lockExclusively()
+            defer { lock.release() }
+            let recovered = try ProviderStore.recover(device, from: nil)
+            console.note(recovered.words)
+            recovery = recovered
+        }
+        try ServiceBehaviour.store(nil, on: device)
+        try console.present(RemovalDocument(removed: removed, keptIn: recovery?.folder)) {
+            if recovery == nil { console.note("removed \(counted(removed, "item", "items"))") }
+        }
+    }
+}

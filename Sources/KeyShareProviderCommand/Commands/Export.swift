@@ -1,0 +1,172 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+import OpenSSL
+import SecretMemory
+import TestCredentials
+
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write items' bytes, as a consumer would get them: one to a file, or many to a folder.",
+        discussion: """
+            Files are encrypted with the password of the password service, unless a password option names another.
+
+            Several items, --all and --person write a folder, which is made: the files, and index.json, which says whose \
+            each file is. The folder appears when it is complete, or not at all.
+
+            --mechanism legacy writes what a legacy consumer would get for the types of --uti: tmp.p12, or tmp.zip.
+
+            --for writes the files that a public sample app bundles, under the names and the password that are in the \
+            app's code: \(SampleApp.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            EXAMPLE:
+              keyshare-provider export Encryption.zip --password-file secret.txt \\
+                -o encryption.zip
+              keyshare-provider export --all --names person --password-file secret.txt \\
+                -o exported
+              keyshare-provider export tmp.zip -o tmp.zip --mechanism legacy \\
+                --uti \(Selector.all.zipType(.legacy))
+              keyshare-provider export --for \(SampleApp.sampleKeyProvider2025.rawValue) -o sample
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "Items' identifiers, file names or paths, or the starts of labels or serial numbers.",
+            valueName: "item"), completion: .publishedItems)
+    var items: [String] = []
+
+    @Flag(help: "Every identity of the provider, or every one of --person.")
+    var all = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How the files of a folder are called: by type and serial number, or by person, type and date. "
+                + "(default: serial)", valueName: "serial|person"))
+    var names: FileNaming?
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Write what this sample app bundles.", valueName: "app"))
+    var sample: SampleApp?
+
+    @Option(
+        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
+    var mechanism: Mechanism = .keySharing2025
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With legacy: what a consumer would ask for; may be given several times.", valueName: "type"),
+        completion: .uniformTypes)
+    var uti: [String] = []
+
+    @OptionGroup var persons: PersonFilter
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var profile: ProfileOptions
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    /// What to tell of files that are under the service password, which no command shows.
+    static let secretPassword =
+        "under the password of the password service, which is secret; "
+        + "--password-file exports it under one of your own"
+
+    /// Tells that what was written is under the service password, where it is.
+    private func tellOfSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
+        if !password.isGiven, !profile.usesEmptyPassword { console.note(Self.secretPassword) }
+    }
+
+    func validate() throws {
+        guard !all || items.isEmpty else {
+            throw ValidationError("--all exports everything; it goes without items")
+        }
+        if sample != nil {
+            guard items.isEmpty, !all, names == nil, mechanism == .keySharing2025, uti.isEmpty,
+                !password.isGiven
+            else {
+                throw ValidationError(
+                    "--for chooses files, names and password by itself; it goes with --person, --profile and -o"
+                )
+            }
+        } else if items.isEmpty, !all, persons.person == nil {
+            throw ValidationError("name an item, or use --all, --person or --for")
+        }
+        if mechanism == .keySharing2025, !uti.isEmpty {
+            throw ValidationError(
+                "a 2025 provider lists everything and never sees types; --uti goes with legacy")
+        }
+        guard names == nil || isFolder else { throw ValidationError("--names is for the files of a folder") }
+    }
+
+    /// Whether a folder is written and not one file.
+    private var isFolder: Bool { items.count != 1 || destination.output?.hasSuffix("/") == true }
+
+    func run() async throws {
+        let console = output.console
+        seeding.warn(console)
+        try destination.requireFree()
+        let device = try device.openDevice()
+        let behaviour = try ServiceBehaviour.stored(on: device)
+        let store = try ProviderStore(device)
+        let published = try ProviderCatalogue(store, root: .all).snapshot()
+        try persons.require(published.identities)
+        let profile =
+            sample == nil
+            ? self.profile.selected(over: behaviour) : self.profile.selected(usual: .purebredSample)
+        if profile.usesEmptyPassword, password.isGiven {
+            throw CommandFailure(
+                .usage,
+                "files of the profile \(profile.name.rawValue) are under the empty password, not under this one",
+                hint: "leave the password away, or name another --profile")
+        }
+        let now = seeding.date(clock)
+        let exporter = Exporter(
+            store, profile: profile, friendlyName: self.profile.friendlyName ?? behaviour?.friendlyName,
+            random: seeding.source)
+        let choice = ExportChoice(
+            published, mechanism: mechanism, types: uti, now: now, names: names, isIncluded: persons.includes)
+        if isFolder {
+            let files =
+                if let sample {
+                    try choice.files(for: sample)
+                } else {
+                    try await choice.files(items)
+                }
+            let secret =
+                try sample == nil
+                ? password.password() ?? store.servicePassword.read() : SecretBytes(utf8: SampleApp.password)
+            try await ExportFolder(
+                files: files, exporter: exporter, snapshot: choice.snapshot, password: secret, now: now,
+                profile: profile.name.rawValue, sample: sample
+            ).write(to: destination, console)
+            if sample == nil { tellOfSecretPassword(profile, console) }
+        } else {
+            let file = try await choice.file(items[0])
+            if case .zip(let selector)? = ItemIdentifier(file.identifier),
+                choice.snapshot.members(of: selector).isEmpty
+            {
+                throw CommandFailure(
+                    .noSuchItem, code: "empty-item",
+                    "no identity of the provider belongs to \u{201C}\(file.name)\u{201D}",
+                    hint: "keyshare-provider list shows what there is; provision makes more")
+            }
+            let secret = try password.password() ?? store.servicePassword.read()
+            let bytes = try await file.bytes(exporter, choice.snapshot, password: secret, now: now)
+            if output.json { try destination.requireFile() }
+            try destination.write(bytes, console, isBinary: !output.json)
+            tellOfSecretPassword(profile, console)
+            try console.present(
+                ExportDocument(identifier: file.identifier, filename: file.name, size: bytes.count)
+            ) {}
+        }
+    }
+}
+
+extension SampleApp: ExpressibleByArgument {}
+extension FileNaming: ExpressibleByArgument {}

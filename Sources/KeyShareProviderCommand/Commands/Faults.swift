@@ -1,0 +1,85 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+import Foundation
+import KeyShareProvider
+import PrivateFiles
+
+struct Faults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "faults",
+        abstract: "List the faults that test credentials can be made with, or write a file of each.",
+        discussion: """
+            The list says what a correct consumer does about each fault, with the exit codes of import and verify. \
+            provision --fault makes one of them. --write writes the test vectors that conformance holds a consumer \
+            against, sound ones too, with a manifest for programs in any language.
+
+            EXAMPLE:
+              keyshare-provider faults
+              keyshare-provider faults --write test-vectors --seed 1 --at 2026-01-01
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Write every test vector of conformance, and a manifest, into this folder.", valueName: "dir"),
+        completion: .directory)
+    var write: String?
+
+    @Flag(help: "Replace existing files.")
+    var force = false
+
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var clock: ClockOptions
+    // Not used: every command takes the options of a device.
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard write != nil || !force else { throw ValidationError("--force goes with --write") }
+        guard write != nil || seeding.seed == nil else {
+            throw ValidationError("--seed goes with --write")
+        }
+    }
+
+    func run() async throws {
+        let console = output.console
+        if let write { return try await makeFiles(in: write, console) }
+        try console.present(FaultsDocument(TestVector.defective)) {
+            var table = Table("FAULT", "IMPORT", "VERIFY", .init("WHAT IT IS", .wraps(30)))
+            for fault in TestVector.defective {
+                let expectation = fault.expectation
+                table.append(
+                    fault.name, String(expectation.importing),
+                    expectation.verifying.map(String.init) ?? "-", fault.summary)
+            }
+            try console.table(table)
+        }
+    }
+
+    private func makeFiles(in folder: String, _ console: Console) async throws {
+        seeding.warn(console)
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                .cannotCreate, "cannot make the folder \(folder)", hint: "name another one with --write")
+        }
+        let collection = try await TestVectorSuite(
+            TestVector.all,
+            TestVectorSuite.Settings(
+                at: seeding.date(clock), password: TestVectorSuite.usualPassword, from: seeding.source),
+            width: ProcessInfo.processInfo.activeProcessorCount)
+        let paths = collection.files.map { "\(folder)/\($0.name)" }
+        // All or none: a mixture of two runs would have a manifest that is wrong about half of the files.
+        if !force, let taken = paths.first(where: FileManager.default.fileExists) {
+            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) is there already"))
+                .advising("add --force to replace the files in \(folder)")
+        }
+        for (file, path) in zip(collection.files, paths) { try AtomicFile.write(file.bytes, to: path) }
+        try console.present(collection.manifest) {
+            console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+
+struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the items as the provider publishes them.",
+        discussion: """
+            EXAMPLE:
+              keyshare-provider list Encryption
+              keyshare-provider list --person 'Dana'
+            """)
+
+    @Argument(help: "A folder, such as Encryption (default: the root).", completion: .containers)
+    var container = Item.root
+
+    @Option(
+        help: ArgumentHelp(
+            "Which single files the root shows: all, or the recent ones, as the sample app does.",
+            valueName: "contents"))
+    var root: RootContents = .all
+
+    @Option(
+        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
+    var mechanism: Mechanism = .keySharing2025
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With legacy: what a consumer would ask for; may be given several times.", valueName: "type"),
+        completion: .uniformTypes)
+    var uti: [String] = []
+
+    @OptionGroup var persons: PersonFilter
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if mechanism == .legacy, ItemLookup.container(container) != Item.root {
+            throw ValidationError("a legacy list has no folders")
+        }
+        if mechanism == .keySharing2025, !uti.isEmpty {
+            throw ValidationError(
+                "a 2025 provider lists everything and never sees types; --uti goes with legacy")
+        }
+    }
+
+    func run() throws {
+        let console = output.console
+        let store = try ProviderStore(try device.openDevice())
+        let snapshot = try ProviderCatalogue(store, root: root).snapshot()
+        try persons.require(snapshot.identities)
+        let container = ItemLookup.container(container)
+        let items =
+            mechanism == .legacy
+            ? LegacyListing(
+                snapshot.identities, request: try TypeRequest(uti, mechanism: .legacy), now: clock.now
+            ).rows
+            : try ItemListing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
+        let identities = snapshot.identities.reduce(into: [:]) { $0[$1.label] = $1 }
+        let chosen = items.filter { item in
+            persons.person == nil || item.label.flatMap { identities[$0] }.map(persons.includes) == true
+        }
+        let rows = chosen.map { ItemListingDocument.Row($0, of: identities) }
+        let document = ItemListingDocument(mechanism: mechanism, container: container, items: rows)
+        try console.present(document) {
+            try console.table(of: rows)
+        }
+    }
+}
+
+extension RootContents: ExpressibleByArgument {}

@@ -1,0 +1,57 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+import Foundation
+import KeyShareProvider
+import PrivateFiles
+
+struct Merge: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge",
+        abstract: "Add the identities of the providers of other devices to the provider's keychain.",
+        discussion: """
+            Identities and authorities that are in the keychain already stay as they are, so that a second merge \
+            changes nothing. A certificate that one of the devices has revoked is revoked.
+
+            EXAMPLE:
+              keyshare-provider merge part-1 part-2 --device whole
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Folders of other simulated devices.", valueName: "dir"), completion: .directory)
+    var devices: [String]
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !devices.isEmpty else { throw ValidationError("name at least one device's folder") }
+    }
+
+    func run() throws {
+        let console = output.console
+        for folder in devices {
+            guard Device.isThere(folder: folder) else {
+                throw CommandFailure(
+                    .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
+            }
+        }
+        let device = try device.makeDevice(console)
+        let store = try ProviderStore(device)
+        let lock = try store.lockProvisioning()
+        defer { lock.release() }
+        var added = 0
+        for (number, folder) in devices.enumerated() {
+            let other = try ProviderStore(try Device(folder: folder))
+            added += try store.merge(other) { seen in
+                console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
+            }
+        }
+        console.progress(nil)
+        try console.present(MergeDocument(added: added)) {
+            console.note("added \(counted(added, "identity", "identities"))")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import KeyShareProvider
+
+struct Password: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "password",
+        abstract: "Manage the password service's password, without ever showing it.",
+        discussion: """
+            EXAMPLE:
+              keyshare-provider password rotate
+            """,
+        subcommands: [Rotate.self])
+
+    struct Rotate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rotate",
+            abstract: "Replace the password by a new one.",
+            discussion: """
+                Files that were exported under the old password are void: a consumer that fetched the old password \
+                first and the bytes afterwards has a wrong password, and must fetch again. A provider that is \
+                serving uses the new password at once.
+
+                EXAMPLE:
+                  keyshare-provider password rotate
+                """)
+
+        @OptionGroup var device: DeviceOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let console = output.console
+            let device = try device.makeDevice(console)
+            try ProviderStore(device).servicePassword.rotate()
+            try console.present(RotationDocument()) {
+                console.note("the password service has a new password")
+            }
+        }
+    }
+}

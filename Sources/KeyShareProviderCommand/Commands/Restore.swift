@@ -1,0 +1,85 @@
+import Diagnostics
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import PrivateFiles
+import KeyShareProvider
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Replace the contents of the provider's keychain with those of a backup.",
+        discussion: """
+            Every record is opened and every identity is checked first; then everything is replaced, or nothing. A \
+            provider that is serving uses the restored keychain at once. Items that are for another device alone \
+            stay behind, and the exit code is 10; if no item is left, nothing is replaced. merge copies identities \
+            from one device to another.
+
+            With --force a damaged keychain is replaced too. It is kept beside the new one, and the items of other \
+            apps that can still be opened are moved to the new one. No provider may be serving.
+
+            EXAMPLE:
+              keyshare-provider restore provider.backup --force
+            """)
+
+    @Argument(help: ArgumentHelp("A file that backup wrote.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("The key to another device's backup.", valueName: "file"), completion: .file())
+    var keyFile: String?
+
+    @Flag(help: "Replace the contents of a keychain that is not empty.")
+    var force = false
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws { try BackupFile.validate(file, keyFile) }
+
+    func run() throws {
+        let result: KeychainRestoration
+        var recovery: KeychainRecovery?
+        var problems: [IntegrityProblem] = []
+        let device = try self.device.makeDevice(output.console)
+        do {
+            do {
+                result = try ProviderStore(device).restore(
+                    from: file, keyPath: keyFile, replacing: force
+                ) { problems.append($0) }
+            } catch let error as KeychainError where error.code == .invalidKeychain && force {
+                let lock = try device.lockExclusively()
+                defer { lock.release() }
+                let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile) {
+                    problems.append($0)
+                }
+                (result, recovery) = (recovered.restoration, recovered)
+            }
+        } catch  where !problems.isEmpty {
+            Console.problems(problems)
+            throw CommandFailure(
+                .unsoundBackup, "an identity of the backup is not sound",
+                hint: "nothing was replaced")
+        }
+        let failure = result.left == 0 ? nil : Self.incomplete(result)
+        let document = RestorationDocument(
+            restored: result.restored, left: result.left, keptIn: recovery?.folder)
+        try output.console.present(document, failure: failure) {
+            if let recovery { output.console.note(recovery.words) }
+            output.console.note("restored \(counted(result.restored, "item", "items"))")
+        }
+    }
+
+    private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
+        CommandFailure(
+            .leftBehind,
+            "\(counted(result.left, "item", "items")) of the backup stayed behind: for another device alone",
+            hint: "keyshare-provider merge brings identities from one device to another")
+    }
+}
+
+extension KeychainRecovery {
+    /// A line for the user about the damaged keychain and the items of other apps.
+    var words: String {
+        "the keychain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps came along"
+    }
+}

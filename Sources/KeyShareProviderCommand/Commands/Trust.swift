@@ -1,0 +1,123 @@
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+import OpenSSL
+
+struct Trust: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trust",
+        abstract: "Write the test PKI's CA certificates, for validation elsewhere.",
+        discussion: """
+            Without --format the end of the file's name decides: .der and .cer are DER, .mobileconfig is a \
+            configuration profile that makes an Apple device trust the authorities, everything else is PEM. A file of \
+            DER holds one certificate, so that several go to a folder.
+
+            With --person it writes the authorities above the certificates of these persons alone. With --crl it \
+            writes the authorities' revocation lists in place of their certificates.
+
+            EXAMPLE:
+              keyshare-provider trust -o test-ca.pem
+              keyshare-provider trust --root-only -o root.der
+              keyshare-provider trust -o test-ca.mobileconfig
+            """)
+
+    /// The forms in which certificates and lists are written.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case pem, der, mobileconfig
+
+        /// The form that the end of a file's name asks for.
+        init(file: String?) {
+            let name = file?.lowercased() ?? ""
+            self =
+                name.hasSuffix(".mobileconfig")
+                ? .mobileconfig : [".der", ".cer"].contains(where: name.hasSuffix) ? .der : .pem
+        }
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "How certificates are written: pem, der or mobileconfig (default: as the file's name ends, else pem).",
+            valueName: "format"))
+    var format: Format?
+
+    @Flag(help: "Leave out the authorities below the roots.")
+    var rootOnly = false
+
+    @Flag(help: "Write the authorities' revocation lists, good for thirty days from now or --at.")
+    var crl = false
+
+    @OptionGroup var persons: PersonFilter
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if crl && output.json { throw ValidationError("--crl goes without --json") }
+        if output.json, destination.output != nil { throw ValidationError("-o goes without --json") }
+        if crl, written == .mobileconfig {
+            throw ValidationError("a configuration profile holds no revocation lists; --crl takes pem or der")
+        }
+    }
+
+    /// The form that is written.
+    private var written: Format { format ?? Format(file: destination.output) }
+
+    func run() throws {
+        let console = output.console
+        try destination.requireFree()
+        let store = try ProviderStore(try device.openDevice())
+        var authorities = try store.authorityCertificates().filter { !rootOnly || $0.isSelfSigned }
+        guard !authorities.isEmpty else {
+            throw CommandFailure(
+                .noSuchItem, "the provider has no test PKI", hint: "make one: keyshare-provider provision")
+        }
+        if persons.person != nil {
+            let identities = try store.identities()
+            try persons.require(identities)
+            let above = try identities.filter(persons.includes).reduce(into: Set<String>()) {
+                labels, identity in
+                labels.formUnion(try store.chain(of: try store.certificate(identity.label)).map(\.label))
+            }
+            authorities.removeAll { !above.contains($0.label) }
+            guard !authorities.isEmpty else {
+                throw CommandFailure(
+                    .noSuchItem,
+                    "no authority of the provider stands above the certificates of these persons",
+                    hint: "leave --person away to see every authority")
+            }
+        }
+        if crl {
+            let lists = try store.revocationLists(at: clock.now).filter { authorities.contains($0.authority) }
+            try write(
+                lists.map { ($0.authority.authorityFileName("crl"), $0.list.der) },
+                pem: lists.map(\.list.pem), console)
+        } else {
+            try console.present(AuthoritiesDocument(authorities)) {
+                guard written != .mobileconfig else {
+                    let profile = ConfigurationProfile(trusting: authorities)
+                    return try destination.write(try profile.plist(), console)
+                }
+                try write(
+                    authorities.map { ($0.authorityFileName("cer"), $0.der) },
+                    pem: authorities.map(\.annotatedPEM), console)
+            }
+        }
+    }
+
+    /// Writes certificates or lists: one after the other in PEM, or each of them in a file of DER.
+    private func write(_ files: [(name: String, bytes: [UInt8])], pem: [String], _ console: Console) throws {
+        guard written == .der else {
+            return try destination.write(Array(pem.joined(separator: "").utf8), console)
+        }
+        if files.count == 1 { return try destination.write(files[0].bytes, console, isBinary: true) }
+        try destination.writeFolder(
+            files, console, what: "DER holds one at a time, and there are \(files.count)"
+        ) {
+            $0.hasSuffix(".cer") || $0.hasSuffix(".crl")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+import KeySharing
+import TestCredentials
+
+extension CompletionKind {
+    /// The labels of the identities in the provider's keychain, but for those on the line already.
+    static let providerLabels = CompletionKind.values { request in
+        let identities = request.device.flatMap { try? ProviderStore(existingOn: $0)?.identities() }
+        return request.matching((identities ?? []).map(\.label).filter { !request.contains($0) })
+    }
+
+    /// The names of the items that the provider publishes; no provider need run.
+    static let publishedItems = CompletionKind.answers { request in
+        guard let store = request.device.flatMap({ try? ProviderStore(existingOn: $0) }),
+            let snapshot = try? ProviderCatalogue(store, root: .all).snapshot()
+        else { return [] }
+        let listing = ItemListing(snapshot, now: Date())
+        let names = await request.itemNames { try listing.page(of: $0, after: nil, limit: .max).items }
+        return names.filter { !request.contains($0) }
+    }
+
+    /// The faults that a credential can be made with, but for those on the line already.
+    static let credentialFaults = CompletionKind.values { request in
+        request.remaining(TestVector.defective.map(\.name), of: "--fault")
+    }
+
+    /// The built-in scenarios, and the YAML files and folders of the path that was begun to be typed.
+    static let scenarios = CompletionKind.values { request in
+        request.matching(Scenario.builtInNames) + request.paths(extensions: ["yaml", "yml"])
+    }
+}

@@ -1,0 +1,88 @@
+import Diagnostics
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import KeyShareProvider
+
+/// The persons who get credentials.
+struct PersonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Whose credentials: \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D} or "
+                + "LAST.FIRST.MIDDLE.EDIPI (default: a random name).",
+            valueName: "name"))
+    var person: String?
+
+    @Option(help: ArgumentHelp("The person's identifier, ten digits.", valueName: "digits"))
+    var edipi: String?
+
+    @Option(help: ArgumentHelp("The person's e-mail address.", valueName: "address"))
+    var email: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The category of the person's organisation in a FASC-N, one digit.", valueName: "digit"))
+    var category: String?
+
+    @Option(help: ArgumentHelp("The person's organisation in a FASC-N, four digits.", valueName: "digits"))
+    var organization: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The person's Windows account, S-1-5-21-\u{2026}, in certificates that have a principal name.",
+            valueName: "sid"))
+    var sid: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "CSV with a header line, or JSON or YAML: persons with name, edipi, email, agency, category, "
+                + "organization, association, sid; - is standard input.", valueName: "file"),
+        completion: .file())
+    var persons: String?
+
+    @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
+    var count: Int?
+
+    func validate() throws {
+        guard (1...1_000_000).contains(count ?? 1) else {
+            throw ValidationError("--count takes a number from 1 to 1000000")
+        }
+        let isOne = person != nil || edipi != nil || email != nil || sid != nil
+        guard !isOne || count ?? 1 == 1 else {
+            throw ValidationError(
+                "--person, --edipi, --email and --sid are one person's; they go without --count")
+        }
+        guard persons == nil || (!isOne && count ?? 1 == 1) else {
+            throw ValidationError("--persons goes without --person, --edipi, --email, --sid and --count")
+        }
+    }
+
+    /// The persons that the options describe; what they leave out is drawn at random.
+    ///
+    /// - Parameter seed: the number of a seeded run; nil for a random one.
+    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
+    func persons(seed: UInt64?) throws -> [TestPerson] {
+        if let persons {
+            let descriptions = try PersonDescription.list(
+                try InputFile.read(persons, limit: PersonDescription.largestFile),
+                source: persons == "-" ? "standard input" : persons)
+            return try PersonDescription.persons(descriptions, seed: seed)
+        }
+        let parts = [person, edipi, email, category, organization, sid]
+        guard parts.contains(where: { $0 != nil }) else { return [] }
+        var description = PersonDescription()
+        description.name = person
+        description.edipi = edipi
+        description.email = email
+        description.category = category
+        description.organization = organization
+        description.sid = sid
+        return try PersonDescription.persons(Array(repeating: description, count: count ?? 1), seed: seed)
+    }
+
+    /// Whether one of the options was given.
+    var areGiven: Bool {
+        persons != nil || person != nil || edipi != nil || email != nil || sid != nil || category != nil
+            || organization != nil || count != nil
+    }
+}

@@ -1,0 +1,53 @@
+import Diagnostics
+import TestCredentials
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KeyShareProvider
+
+/// The scenario that is made.
+struct ScenarioOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Make what a scenario describes: one of --list-scenarios, or a YAML file; - is standard input.",
+            valueName: "name|file"), completion: .scenarios)
+    var scenario: String?
+
+    @Flag(help: "List the scenarios that there are, and make nothing.")
+    var listScenarios = false
+
+    func validate() throws {
+        if listScenarios, scenario != nil {
+            throw ValidationError("--list-scenarios goes without --scenario")
+        }
+    }
+
+    /// The scenario; nil without `--scenario`. A value with a slash or a dot, or that is no name of a built-in
+    /// scenario, is the path of a file.
+    ///
+    /// - Throws: `ProvisioningError` for an unknown or a malformed scenario, `CommandFailure` where the file cannot
+    ///   be read.
+    func read() throws -> Scenario? {
+        guard let scenario else { return nil }
+        let isPath = scenario == "-" || scenario.contains("/") || scenario.contains(".")
+        guard isPath || FileManager.default.fileExists(atPath: scenario) else {
+            return try Scenario.named(scenario)
+        }
+        if !isPath, let known = Scenario.builtIn.first(where: { $0.name == scenario }) { return known }
+        let bytes = try InputFile.read(scenario, limit: Scenario.largestFile)
+        let name = URL(fileURLWithPath: scenario).deletingPathExtension().lastPathComponent
+        return try Scenario(
+            yaml: bytes, name: name, source: scenario == "-" ? "standard input" : scenario)
+    }
+
+    /// Writes the list of built-in scenarios.
+    ///
+    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    static func list(_ console: Console) throws {
+        try console.present(ScenariosDocument(Scenario.builtIn)) {
+            var table = Table("SCENARIO", .init("WHAT IT IS", .wraps(30)))
+            for scenario in Scenario.builtIn { table.append(scenario.name, scenario.description) }
+            try console.table(table)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package import ArgumentParser
+import CommandSupport
+
+/// The command `keyshare-provider`: its subcommands are the files of `Commands`.
+package struct ProviderCommand: RootCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "keyshare-provider",
+        abstract: "Holds test credentials on a simulated device and shares them as PKCS #12 files.",
+        discussion: """
+            EXAMPLE:
+              keyshare-provider provision
+              keyshare-provider serve &
+              keyshare-consumer browse
+
+            \(ExitStatus.table)
+            """,
+        version: CommandMain.version,
+        subcommands: [
+            Provision.self, Faults.self, ConformanceCommand.self, Import.self, List.self, Show.self,
+            Export.self, Serve.self,
+            Password.self, Trust.self, Revoke.self, Token.self, Classify.self, Check.self, Backup.self,
+            Restore.self, Merge.self,
+            Clear.self,
+        ])
+
+    package init() {}
+}

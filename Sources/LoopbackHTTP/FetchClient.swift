@@ -1,0 +1,227 @@
+internal import Foundation
+package import LocalSockets
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// A client that fetches what certificates name a URL for, from this machine and from hosts that the user has named.
+///
+/// URLs in certificates are other people's, so that they must not lead just anywhere: only `http:` is taken, a host is
+/// resolved once and connected to at what it resolved to, and a redirection obeys the rules of the first request and
+/// leads to no private address.
+package struct FetchClient: Sendable {
+    /// How long a client waits, how much it accepts, and how often it is sent elsewhere.
+    package struct Limits: Sendable {
+        /// The number of bytes of a response's content.
+        package var responseBytes = 16 << 20
+        /// The time for one URL, redirections included.
+        package var time: Duration = .seconds(5)
+        /// The number of redirections for one URL.
+        package var redirections = 3
+
+        /// Makes the limits for everyday use.
+        package init() {}
+    }
+
+    private let hosts: Set<String>
+    private let limits: Limits
+    private let resolve: @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
+
+    /// Makes a client.
+    ///
+    /// - Parameters:
+    ///   - hosts: the hosts beside this machine that may be asked, as URLs have them; upper and lower case are alike.
+    ///   - limits: how long it waits and how much it accepts.
+    package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
+        self.init(hosts: hosts, limits: limits) {
+            try SocketAddress.makeAddressResolvingHost($0, port: $1)
+        }
+    }
+
+    init(
+        hosts: some Sequence<String>, limits: Limits,
+        resolve: @escaping @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
+    ) {
+        self.hosts = Set(hosts.map(Self.plain))
+        self.limits = limits
+        self.resolve = resolve
+    }
+
+    /// Fetches what is at a URL.
+    ///
+    /// - Parameters:
+    ///   - url: the URL, as the certificate has it.
+    ///   - body: the content of a POST; nil for a GET.
+    ///   - contentType: the type of `body`.
+    /// - Throws: `SocketError`: `notLoopback` for a URL that may not be asked; `malformedReply` for any status but 200
+    ///   and for a redirection that leads nowhere; what `HTTPExchange` throws.
+    package func fetch(
+        _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
+    ) async throws(SocketError) -> [UInt8] {
+        let end = ContinuousClock.now + limits.time
+        var target = try Target(url)
+        var origin: SocketAddress?
+        for _ in 0...max(0, limits.redirections) {
+            let address = try await address(of: target, before: end, from: origin)
+            let remaining = max(.milliseconds(1), end - .now)
+            let response = try await HTTPExchange.send(
+                target.head(posting: body, of: contentType), body: body ?? [], to: address,
+                named: target.name, .init(responseBytes: limits.responseBytes, time: remaining))
+            let status = Int(response.head.status.code)
+            if status == 200 { return response.body.map { Array($0.readableBytesView) } ?? [] }
+            let mayFollow = body == nil ? [301, 302, 303, 307, 308] : [307, 308]
+            guard mayFollow.contains(status), let location = response.head.headers.first(name: "Location")
+            else { throw SocketError(.malformedReply, "\(target.name) answers with status \(status)") }
+            target = try Target(location, relativeTo: target)
+            origin = address
+        }
+        throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirections")
+    }
+
+    // MARK: - Where a request may go
+
+    /// The address to connect to.
+    ///
+    /// - Parameter origin: the address that redirects here; nil for a URL of a certificate.
+    private func address(
+        of target: Target, before end: ContinuousClock.Instant, from origin: SocketAddress?
+    ) async throws(SocketError) -> SocketAddress {
+        let isNamed = hosts.contains(target.host)
+        let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
+        guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
+            throw SocketError(.notLoopback, "\(target.host) is another machine, which was not named")
+        }
+        let address: SocketAddress
+        if let literal { address = literal } else { address = try await resolved(target, before: end) }
+        guard isNamed || address.reach == .loopback else {
+            throw SocketError(.notLoopback, "\(target.host) is not this machine")
+        }
+        if let origin, address.reach != .wide, address.ipAddress != origin.ipAddress {
+            throw SocketError(
+                .notLoopback, "a redirection leads to \(target.host), which is a private address")
+        }
+        return address
+    }
+
+    private func resolved(
+        _ target: Target, before end: ContinuousClock.Instant
+    ) async throws(SocketError) -> SocketAddress {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let found = loop.makePromise(of: SocketAddress.self)
+        let timeout = loop.scheduleTask(in: TimeAmount(max(.zero, end - .now))) {
+            found.fail(SocketError(.timedOut, "the name \(target.host) is not resolved in time"))
+        }
+        // The system's resolver blocks, and may do so for longer than anybody waits here.
+        NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [resolve] in
+            try resolve(target.host, target.port)
+        }.cascade(to: found)
+        defer { timeout.cancel() }
+        do {
+            return try await found.futureResult.get()
+        } catch let error as SocketError {
+            throw error
+        } catch {
+            throw SocketError(.cannotConnect, "the name \(target.host) cannot be resolved")
+        }
+    }
+
+    /// A host as names are compared: in lower case, without the brackets of IPv6 and the dot of the root.
+    private static func plain(_ host: String) -> String {
+        var host = host.lowercased()
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        if host.hasSuffix("."), host.count > 1 { host.removeLast() }
+        return host
+    }
+
+    /// One URL that may be asked.
+    private struct Target {
+        let host: String
+        let port: Int
+        let uri: String
+        private let url: URL
+
+        init(_ text: String, relativeTo base: Target? = nil) throws(SocketError) {
+            guard let url = URL(string: text, relativeTo: base?.url)?.absoluteURL,
+                let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+                let host = parts.host, !host.isEmpty
+            else { throw SocketError(.notLoopback, "\u{201C}\(text)\u{201D} is no URL") }
+            guard parts.scheme?.lowercased() == "http" else {
+                throw SocketError(.notLoopback, "only http: is fetched, and not \(parts.scheme ?? "")")
+            }
+            guard parts.user == nil, parts.password == nil else {
+                throw SocketError(.notLoopback, "a URL with a user name is not fetched")
+            }
+            let port = parts.port ?? 80
+            guard (1...65_535).contains(port) else {
+                throw SocketError(.notLoopback, "\(port) is no port")
+            }
+            self.url = url
+            self.host = FetchClient.plain(host)
+            self.port = port
+            let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+            uri = path + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
+        }
+
+        /// The host and the port, as a URL has them.
+        var name: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+        func head(posting body: [UInt8]?, of contentType: String) -> HTTPRequestHead {
+            var headers: HTTPHeaders = ["Host": name, "Connection": "close", "Accept": "*/*"]
+            if let body {
+                headers.add(name: "Content-Type", value: contentType)
+                headers.add(name: "Content-Length", value: "\(body.count)")
+            }
+            return HTTPRequestHead(
+                version: .http1_1, method: body == nil ? .GET : .POST, uri: uri, headers: headers)
+        }
+    }
+}
+
+/// From where an address can be reached (RFC 6890).
+enum AddressReach: Sendable, Hashable {
+    /// From this machine alone.
+    case loopback
+    /// From a network of somebody's own, or from nowhere.
+    case special
+    /// From everywhere.
+    case wide
+}
+
+extension SocketAddress {
+    /// From where the address can be reached. An address that is neither IPv4 nor IPv6 is special.
+    var reach: AddressReach {
+        switch self {
+        case .v4(let address):
+            return Self.reach(unsafe withUnsafeBytes(of: address.address.sin_addr) { unsafe Array($0) })
+        case .v6(let address):
+            let octets = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
+            // IPv4 in IPv6 (RFC 4291 2.5.5.2, RFC 6052 2.1) is judged by what is in it.
+            let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+            let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B] + Array(repeating: 0, count: 8)
+            if octets.starts(with: mapped) || octets.starts(with: translated) {
+                return Self.reach(Array(octets.suffix(4)))
+            }
+            if octets.dropLast().allSatisfy({ $0 == 0 }) { return octets.last == 1 ? .loopback : .special }
+            // Global unicast is 2000::/3 (RFC 4291 2.4), of which 2001:db8::/32 is for examples and 2002::/16 wraps IPv4.
+            if octets[0] & 0xE0 != 0x20 { return .special }
+            if octets.starts(with: [0x20, 0x01, 0x0D, 0xB8]) { return .special }
+            if octets.starts(with: [0x20, 0x02]) { return Self.reach(Array(octets[2..<6])) }
+            return .wide
+        default:
+            return .special
+        }
+    }
+
+    private static func reach(_ octets: [UInt8]) -> AddressReach {
+        switch (octets[0], octets[1]) {
+        case (127, _): .loopback
+        case (0, _), (10, _), (169, 254), (172, 16...31), (192, 168), (100, 64...127), (198, 18...19),
+            (224..., _):
+            .special
+        case (192, 0) where octets[2] == 0 || octets[2] == 2, (198, 51) where octets[2] == 100,
+            (203, 0) where octets[2] == 113:
+            .special
+        default: .wide
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import LocalSockets
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// One HTTP request and its response on a connection of its own, to an address that was resolved already.
+enum HTTPExchange {
+    /// How long an exchange takes, and how much it accepts.
+    struct Limits {
+        /// The number of bytes of the response's content.
+        let responseBytes: Int
+        /// The time for the connection, and for the response, each.
+        let time: Duration
+    }
+
+    /// Sends a request and returns the response.
+    ///
+    /// - Parameters:
+    ///   - head: the request's line and header fields.
+    ///   - body: the request's content; empty for none.
+    ///   - address: where to connect to.
+    ///   - name: the address in words, for errors.
+    /// - Throws: `SocketError`: `notRunning`, `timedOut`, `closed`, `contentTooLarge`, `malformedReply` for bytes
+    ///   that are no HTTP, `cannotConnect`.
+    static func send(
+        _ head: HTTPRequestHead, body: [UInt8], to address: SocketAddress, named name: String,
+        _ limits: Limits
+    ) async throws(SocketError) -> NIOHTTPClientResponseFull {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let response = loop.makePromise(of: NIOHTTPClientResponseFull.self)
+        do {
+            let channel = try await connect(to: address, named: name, limits, response)
+            let deadline = loop.scheduleTask(in: TimeAmount(limits.time)) {
+                response.fail(SocketError(.timedOut, "\(name) did not answer in time"))
+                channel.close(promise: nil)
+            }
+            defer {
+                deadline.cancel()
+                channel.close(promise: nil)
+            }
+            channel.write(HTTPClientRequestPart.head(head), promise: nil)
+            if !body.isEmpty {
+                channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+            }
+            channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+            return try await response.futureResult.get()
+        } catch let error as SocketError {
+            throw error
+        } catch is HTTPParserError {
+            throw SocketError(.malformedReply, "\(name) does not answer in HTTP")
+        } catch let error as NIOHTTPObjectAggregatorError where error == .frameTooLong {
+            throw SocketError(
+                .contentTooLarge, "the answer of \(name) has more than \(limits.responseBytes) bytes")
+        } catch {
+            throw SocketError(.closed, "\(name) does not answer: \(error)")
+        }
+    }
+
+    private static func connect(
+        to address: SocketAddress, named name: String, _ limits: Limits,
+        _ response: EventLoopPromise<NIOHTTPClientResponseFull>
+    ) async throws(SocketError) -> any Channel {
+        do {
+            return try await ClientBootstrap(group: response.futureResult.eventLoop)
+                .connectTimeout(TimeAmount(limits.time))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let pipeline = channel.pipeline.syncOperations
+                        try pipeline.addHTTPClientHandlers()
+                        try pipeline.addHandler(
+                            NIOHTTPClientResponseAggregator(maxContentLength: limits.responseBytes))
+                        try pipeline.addHandler(ResponseHandler(response))
+                    }
+                }
+                .connect(to: address).get()
+        } catch {
+            // A handler that was added has failed the promise by now; a second failure has no effect.
+            response.fail(error)
+            switch error {
+            case let error as IOError where error.errnoCode == ECONNREFUSED:
+                throw SocketError(.notRunning, "nobody listens at \(name)", errno: error.errnoCode)
+            case ChannelError.connectTimeout:
+                throw SocketError(.timedOut, "\(name) does not accept the connection")
+            default:
+                throw SocketError(
+                    .cannotConnect, "\(name) cannot be connected to: \(error)",
+                    errno: (error as? IOError)?.errnoCode)
+            }
+        }
+    }
+}
+
+/// The channel handler that completes a promise with the response, or with why there is none.
+private final class ResponseHandler: ChannelInboundHandler {
+    typealias InboundIn = NIOHTTPClientResponseFull
+
+    private let response: EventLoopPromise<NIOHTTPClientResponseFull>
+
+    init(_ response: EventLoopPromise<NIOHTTPClientResponseFull>) {
+        self.response = response
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        response.succeed(unwrapInboundIn(data))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        response.fail(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        response.fail(ChannelError.eof)
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,54 @@
+/// The work of a key derivation: the processor time that it takes, in nanoseconds, reckoned before it begins.
+///
+/// Iterations alone say little. A key that is longer than the digest takes the iterations once for each block of the
+/// digest's size, RFC 7292 derives an initialisation vector beside the key, and a digest that only EVP has costs ten
+/// times as much as SHA-1. The times are those of the processors of 2020 with instructions for SHA, and rounded up; for
+/// digests through EVP they are those of the slowest, since no writer uses those with high counts. They are reckoned
+/// and not measured, so that a file has one verdict on every machine.
+enum DerivationWork {
+    /// The derivation of RFC 7292, B.2.
+    ///
+    /// - Parameter lengths: The lengths of what is derived, in octets: a key, and a vector where there is one.
+    static func pkcs12(digest: String, iterations: Int, lengths: [Int]) -> Int {
+        let cost =
+            switch FastKeyDerivation(digest: digest) {
+            case .sha1: 100
+            case .sha256: 120
+            case .sha512: 300
+            case nil: slowestDigest
+            }
+        let size = DigestProperties(digest)?.size ?? smallestDigest
+        return iterations * cost * lengths.reduce(0) { $0 + ($1 + size - 1) / size }
+    }
+
+    /// PBKDF1 (RFC 8018, 5.1), whose key is no longer than the digest.
+    static func pbkdf1(iterations: Int) -> Int { iterations * slowestDigest }
+
+    /// PBKDF2 (RFC 8018, 5.2).
+    ///
+    /// - Parameter length: The length of the key, in octets.
+    static func pbkdf2(digest: String, iterations: Int, length: Int) -> Int {
+        let cost =
+            switch FastKeyDerivation(digest: digest) {
+            case .sha1: 200
+            case .sha256: 240
+            case .sha512: 550
+            case nil: slowestHMAC
+            }
+        let size = DigestProperties(digest)?.size ?? smallestDigest
+        return iterations * cost * ((length + size - 1) / size)
+    }
+
+    /// scrypt (RFC 7914, 6): its core, and PBKDF2 with one iteration before and behind it, which makes and takes
+    /// 128 · r · p octets.
+    static func scrypt(cost: Int, blockSize: Int, parallelization: Int) -> Int {
+        2 * cost * blockSize * parallelization * 300 + 2 * 4 * blockSize * parallelization * 350
+    }
+
+    /// One iteration of the slowest digest, Whirlpool, through EVP.
+    private static let slowestDigest = 1_100
+    /// One iteration of the slowest HMAC, that of SHA3-512, through EVP.
+    private static let slowestHMAC = 1_400
+    /// The size of the smallest digest, in octets.
+    private static let smallestDigest = 16
+}

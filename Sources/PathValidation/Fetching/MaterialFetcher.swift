@@ -1,0 +1,187 @@
+package import Foundation
+package import OpenSSL
+
+/// Validates certificates, and fetches what their validation lacks from the URLs that they name.
+///
+/// Certificates of issuers are fetched where no path is valid, OCSP responses and then revocation lists where nothing
+/// settles a certificate of the path, and the deltas of the lists that settle one. What was fetched stays in the validator for the certificates that follow, and no
+/// URL is asked twice. An instance belongs to one thread.
+package final class MaterialFetcher {
+    /// How a request is made: the bytes that arrive, or why none do.
+    package typealias Fetch = (FetchRequest) async -> FetchAnswer
+
+    private let fetch: Fetch
+    private let limits: FetchLimits
+    private let now: () -> ContinuousClock.Instant
+    private var records: [FetchRequest: FetchRecord] = [:]
+    private var octets = 0
+    private var start: ContinuousClock.Instant?
+
+    /// Makes a fetcher that asks nobody before it is used.
+    ///
+    /// - Parameters:
+    ///   - limits: how much is fetched.
+    ///   - now: the time, for the limit alone.
+    ///   - fetch: makes a request.
+    package init(
+        limits: FetchLimits = .init(), now: @escaping () -> ContinuousClock.Instant = { .now },
+        fetch: @escaping Fetch
+    ) {
+        self.limits = limits
+        self.now = now
+        self.fetch = fetch
+    }
+
+    /// Looks for a valid path for `leaf` as ``PathValidator/validate(_:beside:at:)`` does, and fetches what that lacks.
+    ///
+    /// Revocation must be settled where `leaf` names a place that tells it.
+    ///
+    /// - Parameters:
+    ///   - leaf: the certificate in question.
+    ///   - others: certificates that came with it.
+    ///   - date: the moment as of which everything is judged, asked for anew once something was fetched: an answer
+    ///     that is made while this runs counts from then on.
+    ///   - validator: what validates, and keeps what was fetched.
+    /// - Returns: what came of it, and of each request that mattered for this certificate.
+    package func validate(
+        _ leaf: Certificate, beside others: [Certificate], at date: @autoclosure () -> Date,
+        with validator: PathValidator
+    ) async -> (PathValidation, [FetchRecord]) {
+        let wasRequired = validator.revocation.isRequired
+        if Self.namesPlace(leaf) { validator.revocation.isRequired = true }
+        defer { validator.revocation.isRequired = wasRequired }
+        var result = validator.validate(leaf, beside: others, at: date())
+        var done: [FetchRecord] = []
+        var asked: Set<FetchRequest> = []
+        while true {
+            let wanted = requests(for: result, asked, validator.revocation)
+            if wanted.isEmpty { return (result, done) }
+            var isNew = false
+            for request in wanted {
+                asked.insert(request)
+                if let record = records[request] {
+                    done.append(record)
+                } else {
+                    let record = await take(
+                        request, asked.count(where: \.isOfTheWeb), into: validator)
+                    records[request] = record
+                    done.append(record)
+                    isNew = isNew || record.hasArrived
+                }
+            }
+            if isNew { result = validator.validate(leaf, beside: others, at: date()) }
+        }
+    }
+
+    // MARK: - What is lacking
+
+    /// What may help on the path that came nearest, and was not asked for this certificate yet.
+    ///
+    /// - Parameter pool: the lists that validation had.
+    private func requests(
+        for result: PathValidation, _ asked: Set<FetchRequest>, _ pool: RevocationPool
+    ) -> [FetchRequest] {
+        var wanted: [FetchRequest] = []
+        /// Adds what was not asked for yet, and says whether some of that can be fetched.
+        func want(_ kind: FetchRequest.Kind, _ urls: [String], body: [UInt8] = []) -> Bool {
+            let new = urls.map { FetchRequest(kind, $0, body: body) }
+                .filter { !asked.contains($0) && !wanted.contains($0) }
+            wanted += new
+            return new.contains(where: \.isOfTheWeb)
+        }
+        let isAnchored = result.attempts[result.chosen].isAnchored
+        let failures = Set(result.attempts[result.chosen].failures.map(\.kind))
+        if !isAnchored || !failures.isSubset(of: [.revocation, .keyUsage, .strength]) {
+            for link in result.path where link.role != .anchor {
+                _ = want(.issuer, link.certificate.issuerURLs)
+            }
+        }
+        guard isAnchored else { return wanted }
+        for (link, issuer) in zip(result.path, result.path.dropFirst()) {
+            let faults = link.problems.filter { $0.kind == .revocation }
+            if faults.contains(where: \.isRevoked) { continue }
+            let certificate = link.certificate
+            for case .list(let signer, _, _, isDelta: false) in link.revocation {
+                _ = want(.list, certificate.deltaPoints.flatMap(\.urls) + pool.deltaURLs(of: signer))
+            }
+            if !link.revocation.isEmpty, faults.isEmpty { continue }
+            if let question = try? OCSPRequest(for: certificate, issuedBy: issuer.certificate),
+                want(.status, certificate.responderURLs, body: question.der)
+            {
+                continue
+            }
+            _ = want(.list, certificate.distributionPoints.flatMap(\.urls))
+        }
+        return wanted
+    }
+
+    /// Whether a certificate names a place that tells its revocation and can be asked.
+    private static func namesPlace(_ certificate: Certificate) -> Bool {
+        let places = certificate.responderURLs + certificate.distributionPoints.flatMap(\.urls)
+        return places.contains { FetchRequest(.list, $0).isOfTheWeb }
+    }
+
+    // MARK: - Fetching
+
+    private func take(
+        _ request: FetchRequest, _ count: Int, into validator: PathValidator
+    ) async -> FetchRecord {
+        func failure(_ reason: String) -> FetchRecord {
+            FetchRecord(url: request.url, kind: request.kind, outcome: reason, hasArrived: false)
+        }
+        guard request.isOfTheWeb else {
+            return failure("not asked: only http: URLs are fetched")
+        }
+        let start = self.start ?? now()
+        self.start = start
+        guard count <= limits.requests else {
+            return failure("not asked: more than \(limits.requests) requests for one certificate")
+        }
+        guard octets <= limits.octets else {
+            return failure("not asked: more than \(limits.octets >> 20) MiB were fetched")
+        }
+        guard now() - start < limits.time else {
+            return failure("not asked: fetching has taken more than \(limits.time / .seconds(1)) s")
+        }
+        let bytes: [UInt8]
+        switch await fetch(request) {
+        case .arrived(let content): bytes = content
+        case .nothing(let reason): return failure(reason)
+        }
+        octets += bytes.count
+        do throws(CertificateError) {
+            let outcome = try add(bytes, of: request.kind, to: validator)
+            return FetchRecord(url: request.url, kind: request.kind, outcome: outcome, hasArrived: true)
+        } catch {
+            return failure(error.reason)
+        }
+    }
+
+    /// Puts what has arrived where validation finds it.
+    ///
+    /// - Returns: what has arrived, in words.
+    private func add(
+        _ bytes: [UInt8], of kind: FetchRequest.Kind, to validator: PathValidator
+    ) throws(CertificateError) -> String {
+        if kind == .status {
+            let response = try StatusResponse(der: bytes)
+            validator.revocation = validator.revocation.adding(responses: [response])
+            return response.refusal.map { "the responder gave no status (\($0))" } ?? "an OCSP response"
+        }
+        var reader = MaterialReader()
+        try reader.take(bytes, named: "the answer")
+        let material = reader.material
+        switch kind {
+        case .issuer where !material.certificates.isEmpty:
+            validator.pool = validator.pool.adding(material.certificates)
+            return material.certificates.count == 1
+                ? "a certificate" : "\(material.certificates.count) certificates"
+        case .list where !material.lists.isEmpty:
+            validator.revocation = validator.revocation.adding(lists: material.lists)
+            return material.lists.count == 1
+                ? "a revocation list" : "\(material.lists.count) revocation lists"
+        default:
+            throw CertificateError(.missing, "the answer holds something else")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Diagnostics
+
+extension PersonDescription {
+    /// Whether a text is meant as comma-separated values: the file is called so, or the first line names columns.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text.
+    ///   - source: the name of the file.
+    static func isCSV(_ bytes: [UInt8], source: String) -> Bool {
+        if source.lowercased().hasSuffix(".csv") { return true }
+        let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        guard line.contains(UInt8(ascii: ",")), let header = try? CSVText(Array(line)).records.first else {
+            return false
+        }
+        return header.allSatisfy { column(of: $0) != nil }
+    }
+
+    /// Reads descriptions from a table whose first line names the columns; an empty field says nothing.
+    ///
+    /// - Parameter bytes: the text.
+    /// - Throws: `ProvisioningError` at the position of the field that is wrong.
+    static func table(_ bytes: [UInt8]) throws(ProvisioningError) -> [Located] {
+        let records = try CSVText(bytes, most: largestValueCount).records
+        guard let header = records.first else {
+            throw ProvisioningError(
+                .start,
+                "the text is empty; expected a line that names columns: \(keys.joined(separator: ", "))")
+        }
+        let columns = try columns(of: header)
+        guard records.count > 1 else {
+            throw ProvisioningError(
+                header[0].position, "no person stands below the line that names the columns")
+        }
+        var persons: [Located] = []
+        for record in records.dropFirst() {
+            var person = PersonDescription()
+            for (key, field) in zip(columns, record) where !field.text.isEmpty {
+                guard !field.text.contains(where: \.isNewline) else {
+                    throw ProvisioningError(field.position, "expected a text of one line")
+                }
+                try person.set(key, to: field.text, at: field.position)
+            }
+            persons.append(Located(person: person, position: record[0].position))
+        }
+        return persons
+    }
+
+    private static func columns(of header: [CSVText.Field]) throws(ProvisioningError) -> [String] {
+        var columns: [String] = []
+        for field in header {
+            guard let key = column(of: field) else {
+                if field.text.contains(where: { $0 == ";" || $0 == "\t" }) {
+                    throw ProvisioningError(
+                        field.position, "expected commas between the columns, not semicolons or tabs")
+                }
+                throw ProvisioningError(
+                    field.position, "there is no column \u{201C}\(field.text.prefix(60))\u{201D}",
+                    remedy: .keys(nearest: NearMatch.of(field.text, among: keys), all: keys))
+            }
+            guard !columns.contains(key) else {
+                throw ProvisioningError(
+                    field.position, "the column \u{201C}\(key)\u{201D} is there twice; expected it once")
+            }
+            columns.append(key)
+        }
+        return columns
+    }
+
+    /// The key that a field of the header names, whatever its letter case; nil where there is no such key.
+    private static func column(of field: CSVText.Field) -> String? {
+        let name = field.text.lowercased()
+        return keys.contains(name) ? name : nil
+    }
+}

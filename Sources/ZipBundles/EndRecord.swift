@@ -1,0 +1,37 @@
+/// The number of entries that an archive states in its end of central directory record (PKWARE APPNOTE 4.3.16), looked
+/// at before libzip opens the archive: libzip reads the headers of all entries at once, however many there are.
+enum EndRecord {
+    /// The greatest number of entries that any end record in the last bytes of an archive states; nil where there is no
+    /// end record.
+    ///
+    /// libzip weighs several records against each other, and may read the entries of each.
+    static func mostEntries(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        var most: UInt64?
+        // The record is 22 bytes and a comment of at most 65,535 from the end.
+        for start in stride(from: bytes.count - 22, through: max(0, bytes.count - 22 - 65_535), by: -1)
+        where unsafe number(bytes, at: start, octets: 4) == 0x0605_4B50 {
+            let stated = unsafe number(bytes, at: start + 10, octets: 2) ?? 0
+            let large = stated == 0xFFFF ? unsafe largeCount(bytes, before: start) : nil
+            most = max(most ?? 0, large ?? stated)
+        }
+        return most
+    }
+
+    /// The number of entries in the Zip64 end record (APPNOTE 4.3.14) to which the locator (4.3.15) in front of an end
+    /// record leads; nil where there is none.
+    private static func largeCount(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> UInt64? {
+        guard unsafe number(bytes, at: end - 20, octets: 4) == 0x0706_4B50,
+            let offset = unsafe number(bytes, at: end - 12, octets: 8).flatMap(Int.init(exactly:)),
+            unsafe number(bytes, at: offset, octets: 4) == 0x0606_4B50
+        else { return nil }
+        return unsafe number(bytes, at: offset + 32, octets: 8)
+    }
+
+    /// A little-endian number; nil where the archive does not reach that far.
+    private static func number(
+        _ bytes: UnsafeBufferPointer<UInt8>, at start: Int, octets: Int
+    ) -> UInt64? {
+        guard start >= 0, start <= bytes.count - octets else { return nil }
+        return (0..<octets).reduce(0) { unsafe $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) }
+    }
+}

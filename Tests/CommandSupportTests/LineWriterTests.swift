@@ -1,0 +1,48 @@
+import CommandSupport
+import Foundation
+import Glibc
+import Testing
+
+@Suite("A log that nobody waits for")
+struct LineWriterTests {
+    @Test("Lines that nobody reads are dropped and counted, and their number is told once somebody reads")
+    func dropped() throws {
+        let pipe = Pipe()
+        let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 1_000)
+        let line = String(repeating: "x", count: 99) + "\n"
+        // A pipe takes 64 KiB (pipe(7)).
+        for _ in 0..<5_000 { writer.write(line) }
+        #expect(writer.dropped > 0)
+        writer.flush(patience: .zero)
+        let dropped = writer.dropped
+        // Each time the writer comes to write again, it tells how many lines are missing since the last time.
+        var (told, read, lines) = (0, "", 0)
+        while told < dropped {
+            let part = pipe.fileHandleForReading.availableData
+            try #require(!part.isEmpty)
+            read += String(decoding: part, as: UTF8.self)
+            let whole = read.split(separator: "\n", omittingEmptySubsequences: false)
+            for line in whole.dropLast() {
+                if line.hasPrefix("xxx") {
+                    lines += 1
+                } else {
+                    told += Int(line.prefix { $0 != " " }) ?? 0
+                }
+            }
+            read = String(whole.last ?? "")
+        }
+        #expect(told == dropped)
+        #expect(lines == 5_000 - dropped)
+    }
+
+    @Test("What was written is there after a flush, in order")
+    func flushed() throws {
+        let pipe = Pipe()
+        let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        for number in 0..<100 { writer.write("\(number)\n") }
+        writer.flush(patience: .seconds(60))
+        let text = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+        #expect(text == (0..<100).map { "\($0)\n" }.joined())
+        #expect(writer.dropped == 0)
+    }
+}

@@ -1,0 +1,61 @@
+import OpenSSL
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+
+@Suite("Advice about a password that is wrong")
+struct WrongPasswordTests {
+    /// A file under these bytes.
+    private func file(under password: [UInt8]) throws -> [UInt8] {
+        try PKCS12Samples.written(password: SecretBytes(password))
+    }
+
+    private func message(_ given: [UInt8]?, for password: [UInt8]) throws -> String {
+        let failure = WrongPassword.failure(of: given.map { SecretBytes($0) }, for: try file(under: password))
+        #expect(failure.status == .wrongPassword && failure.code == "wrong-password" && failure.hint != nil)
+        return failure.message
+    }
+
+    @Test(
+        "A known slip is named",
+        arguments: [
+            ("secret ", "secret", "without the blank at the end"),
+            ("secret \t", "secret", "without the blanks at the end"),
+            ("secret\r", "secret", "without the line end at the end"),
+            ("secret", "secret\n", "with a line end behind the password"),
+            ("\u{FEFF}secret", "secret", "without the byte order mark at the start"),
+        ])
+    func slips(given: String, password: String, words: String) throws {
+        #expect(
+            try message(Array(given.utf8), for: Array(password.utf8))
+                == "the password is wrong: it opens \(words)")
+    }
+
+    @Test("A password in Latin-1 is recognised where the file was written with UTF-8")
+    func latin1() throws {
+        let latin1: [UInt8] = Array("caf".utf8) + [0xE9]
+        #expect(
+            try message(latin1, for: Array("caf\u{E9}".utf8))
+                == "the password is wrong: it opens with the password in UTF-8, not in Latin-1")
+    }
+
+    @Test("A file that needs a password is told apart from one whose password is wrong")
+    func none() throws {
+        let slips = PasswordSlip.known(in: SecretBytes([]))
+        #expect(slips.map(\.words) == ["without a password"] && slips.allSatisfy { $0.password == nil })
+        #expect(try message(nil, for: Array("secret".utf8)).hasPrefix("a password is needed"))
+        #expect(
+            try message(Array("other".utf8), for: Array("secret".utf8)).hasPrefix("the password is wrong"))
+    }
+
+    @Test("No slip is tried that would take more work than one password may")
+    func budget() throws {
+        var limits = PKCS12Limits.standard
+        limits.patience = .nanoseconds(1)
+        let failure = WrongPassword.failure(
+            of: SecretBytes(utf8: "secret "), for: try file(under: Array("secret".utf8)), limits: limits)
+        #expect(!failure.message.contains("it opens"))
+    }
+}

@@ -1,0 +1,99 @@
+import DeviceSimulation
+import Foundation
+import PrivateFiles
+import TestSupport
+import Testing
+
+@Suite("Presence of the user")
+struct UserPresenceTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+    }
+
+    /// Asks, with a time-out that never comes.
+    private func ask() async throws -> UserPresence.Outcome {
+        try await UserPresence(device).request(timeout: .seconds(60)) { _ in
+            try await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    @Test(
+        "The user answers as was set, in any process, and a new device's user allows everything",
+        arguments: [
+            (UserPresence.Answer?.none, UserPresence.Outcome.confirmed), (.allow, .confirmed),
+            (.deny, .denied),
+            (.cancel, .canceled),
+        ])
+    func answers(answer: UserPresence.Answer?, outcome: UserPresence.Outcome) async throws {
+        if let answer { try UserPresence(device).set(answer) }
+        #expect(try await ask() == outcome)
+        #expect(try UserPresence(device).status().questionsWaiting == 0)
+    }
+
+    @Test("A question waits until it is answered, and leaves later ones open", arguments: [true, false])
+    func question(agrees: Bool) async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        async let outcome = ask()
+        // The notification of the question, after which it waits.
+        for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+        #expect(try presence.answer(agrees ? .allow : .deny) == 1)
+        #expect(try await outcome == (agrees ? .confirmed : .denied))
+        #expect(try presence.status().answer == .ask)
+        #expect(try presence.status().questionsWaiting == 0)
+    }
+
+    @Test("Setting another answer ends the questions that wait")
+    func set() async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        async let outcome = ask()
+        for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+        try presence.set(.cancel)
+        #expect(try await outcome == .canceled)
+    }
+
+    @Test("A question that nobody answers ends after its time, and does not wait any more")
+    func timeout() async throws {
+        try UserPresence(device).set(.ask)
+        let outcome = try await UserPresence(device).request(timeout: .seconds(60)) { _ in }
+        #expect(outcome == .timedOut)
+        #expect(try UserPresence(device).status().questionsWaiting == 0)
+        #expect(try UserPresence(device).answer(.allow) == 0)
+    }
+
+    @Test("The user takes as long as was set")
+    func delay() async throws {
+        try UserPresence(device).set(.allow, delayMilliseconds: 250)
+        let slept = Slept()
+        let outcome = try await UserPresence(device).request(timeout: .seconds(60)) { await slept.add($0) }
+        #expect(outcome == .confirmed)
+        #expect(await slept.durations == [.milliseconds(250)])
+        try UserPresence(device).set(.allow, delayMilliseconds: -5)
+        #expect(try UserPresence(device).status().delayMilliseconds == 0)
+    }
+
+    @Test(
+        "A damaged file is told, and erasing the device removes it",
+        arguments: ["", "{}x", #"{"answer":"maybe"}"#])
+    func damaged(text: String) throws {
+        let path = device.folder + "/presence"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        #expect(throws: FileError(.damagedFile, path: "", "")) { try UserPresence(device).status() }
+        try device.reset()
+        #expect(try UserPresence(device).status().answer == .allow)
+    }
+
+    private actor Slept {
+        private(set) var durations: [Duration] = []
+
+        func add(_ duration: Duration) { durations.append(duration) }
+    }
+}

@@ -1,0 +1,122 @@
+import CommandSupport
+import Foundation
+import KeySharing
+import TestSupport
+import Testing
+
+@Suite("Completions of values")
+struct CompletionTests {
+    /// The candidates that bash gets where TAB is pressed behind these words; the last may be empty.
+    private func candidates(
+        _ words: String..., device: String, in scratch: ScratchFolder
+    ) async throws -> (status: Int32, lines: [String]) {
+        let quoted = words.map { "'\($0)'" }.joined(separator: " ")
+        let script = """
+            source <(\(words[0]) --generate-completion-script bash)
+            COMP_WORDS=(\(quoted)) COMP_CWORD=\(words.count - 1) COMP_LINE="${COMP_WORDS[*]}"
+            COMP_POINT=${#COMP_LINE}
+            _\(words[0]) \(words[0]) "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let run = try await TerminalRun.run(
+            script, columns: 200, in: scratch.path, environment: ["KEYSHARE_DEVICE": device, "TERM": "dumb"])
+        return (run.status, run.lines.filter { !$0.isEmpty })
+    }
+
+    @Test("--uti is completed with the types of both mechanisms, and then with what goes with those given")
+    func uniformTypes() async throws {
+        let simulation = try Simulation()
+        let (device, scratch) = (simulation.device, simulation.scratch)
+        let all = try await candidates(
+            "keyshare-consumer", "browse", "--uti", "", device: device, in: scratch)
+        let both = Mechanism.keySharing2025.requestableTypes + Mechanism.legacy.requestableTypes
+        #expect(Set(all.lines) == Set(both))
+        let second = try await candidates(
+            "keyshare-consumer", "browse", "--uti", "purebred2025.select.all", "--uti",
+            "purebred2025.select.all", device: device, in: scratch)
+        #expect(
+            second.lines == [
+                "purebred2025.select.all-user", "purebred2025.select.all-user-p12",
+                "purebred2025.select.all-p12",
+            ])
+        let legacy = try await candidates(
+            "keyshare-consumer", "browse", "--mechanism", "legacy", "--uti", "purebred", device: device,
+            in: scratch)
+        #expect(legacy.lines.allSatisfy { $0.hasPrefix("purebred.") } && legacy.lines.count == 14)
+    }
+
+    @Test(
+        "Values of a fixed set are completed",
+        arguments: [
+            ("keyshare-provider serve --fault cut-s", ["cut-start", "cut-services", "cut-stop"]),
+            ("keyshare-provider provision --scenario three", ["three-renewals"]),
+            ("keyshare-provider provision --key p", ["p256", "p384"]),
+            ("keyshare-provider provision --profile dod-20", ["dod-2018", "dod-2021", "dod-2024"]),
+            ("keyshare-provider provision --types device,sig", ["device,signature"]),
+            ("keyshare-provider provision --fault not-yet", ["not-yet-valid"]),
+            ("keyshare-provider export --profile mod", ["modern"]),
+            ("keyshare-consumer browse Enc", ["Encryption"]),
+        ])
+    func fixed(line: String, expected: [String]) async throws {
+        let simulation = try Simulation()
+        let words = line.split(separator: " ").map(String.init)
+        let script = """
+            source <(\(words[0]) --generate-completion-script bash)
+            COMP_WORDS=(\(line)) COMP_CWORD=\(words.count - 1) COMP_LINE="\(line)" COMP_POINT=\(line.count)
+            _\(words[0]) \(words[0]) "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let run = try await TerminalRun.run(
+            script, columns: 200, in: simulation.scratch.path, environment: ["TERM": "dumb"])
+        #expect(run.lines.filter { !$0.isEmpty } == expected)
+    }
+
+    @Test("Labels and items are those of the device at hand, and none is offered twice")
+    func device() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature")
+        let (device, scratch) = (simulation.device, simulation.scratch)
+        let labels = try await candidates(
+            "keyshare-provider", "show", "", device: device, in: scratch
+        ).lines.filter { !$0.hasPrefix("-") }
+        #expect(labels.count == 1 && labels[0].count == 64)
+        let label = try #require(labels.first)
+        #expect(
+            try await candidates(
+                "keyshare-provider", "revoke", label, "", device: device, in: scratch
+            ).lines.contains(label) == false)
+        let exported = try await candidates(
+            "keyshare-provider", "export", "Signature/", device: device, in: scratch)
+        #expect(exported.lines.count == 1 && exported.lines[0].hasPrefix("Signature/signature_"))
+        try await simulation.serve()
+        let offered = try await candidates(
+            "keyshare-consumer", "import", "Sig", device: device, in: scratch)
+        #expect(offered.lines == ["Signature/", "Signature.zip"])
+        try await simulation.consumer(
+            "import", "Signature.zip", "--uti", "purebred2025.zip.signature")
+        let held = try await candidates(
+            "keyshare-consumer", "show", String(label.prefix(4)), device: device, in: scratch)
+        #expect(held.lines == [label])
+    }
+
+    @Test("A question for completions that makes no sense is answered by nothing")
+    func senseless() async throws {
+        let run = try await RunningCommand(.consumer, ["---completion", "nothing"]).finish()
+        #expect(run.status == ExitStatus.usage.rawValue && run.text.isEmpty && run.errors.isEmpty)
+    }
+
+    @Test("Without a device nothing is offered, said or made")
+    func noDevice() async throws {
+        let simulation = try Simulation()
+        for line in [
+            ["keyshare-consumer", "show", "A"], ["keyshare-consumer", "import", "E"],
+            ["keyshare-provider", "export", "E"], ["keyshare-provider", "revoke", "A"],
+        ] {
+            let got = try await candidates(
+                line[0], line[1], line[2], device: simulation.device, in: simulation.scratch)
+            #expect(got.lines == [], "\(line)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: simulation.device))
+    }
+}

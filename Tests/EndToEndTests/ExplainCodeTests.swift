@@ -1,0 +1,88 @@
+import CommandSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The code of a request")
+struct ExplainCodeTests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    private func code(_ arguments: String...) async throws -> String {
+        let run = try await simulation.consumer(["explain"] + arguments)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        return run.text
+    }
+
+    @Test("The code of a 2025 request asks for its types, and takes the password of the service by name")
+    func modern() async throws {
+        let types = ["--uti", "purebred2025.select.encryption", "--uti", "com.rsa.pkcs-12"]
+        let swift = try await code("--code", "swift", types[0], types[1], types[2], types[3])
+        for part in [
+            "UTType(importedAs: \"purebred2025.select.encryption\"),", ".pkcs12,  // com.rsa.pkcs-12",
+            "UIDocumentPickerViewController(forOpeningContentTypes:", "red.hound.KeySharingPassword-v1.0.0",
+            "stopAccessingSecurityScopedResource()", "NSFileCoordinator()", "SecPKCS12Import(",
+            "//   purebred2025.select.encryption, which conforms to public.folder",
+        ] { #expect(swift.contains(part), "\(part)") }
+        #expect(!swift.contains("UIPasteboard"))
+        let objectiveC = try await code("--code", "objc", types[0], types[1], types[2], types[3])
+        for part in [
+            "[UTType importedTypeWithIdentifier:@\"purebred2025.select.encryption\"],", "UTTypePKCS12,",
+            "initForOpeningContentTypes:contentTypes", "@\"red.hound.KeySharingPassword-v1.0.0\"",
+            "stopAccessingSecurityScopedResource]", "NSFileProviderService ",
+        ] { #expect(objectiveC.contains(part), "\(part)") }
+    }
+
+    @Test("The code of a legacy request asks by strings, and takes the password of the pasteboard")
+    func legacy() async throws {
+        let request = ["--mechanism", "legacy", "--uti", "purebred.zip.all"]
+        let swift = try await code("--code", "swift", request[0], request[1], request[2], request[3])
+        #expect(swift.contains("(documentTypes: documentTypes, in: .open)"))
+        #expect(swift.contains("\n        \"purebred.zip.all\",\n"))
+        #expect(swift.contains("UIPasteboard.general.string") && !swift.contains("KeySharingPassword"))
+        let objectiveC = try await code("--code", "objc", request[0], request[1], request[2], request[3])
+        #expect(objectiveC.contains("\n        @\"purebred.zip.all\",\n"))
+        #expect(objectiveC.contains("UIPasteboard.generalPasteboard.string"))
+    }
+
+    @Test(
+        "The code needs neither device nor provider, and Swift can parse it", arguments: ["2025", "legacy"])
+    func parses(mechanism: String) async throws {
+        let run = try await simulation.consumer("explain", "--code", "swift", "--mechanism", mechanism)
+        #expect(!FileManager.default.fileExists(atPath: simulation.device))
+        let file = try simulation.write(run.text, as: "KeyImporter.swift")
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        compiler.arguments = ["swiftc", "-frontend", "-parse", "-swift-version", "6", file]
+        let errors = Pipe()
+        compiler.standardError = errors
+        try compiler.run()
+        let said = errors.fileHandleForReading.readDataToEndOfFile()
+        compiler.waitUntilExit()
+        #expect(compiler.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
+    }
+
+    @Test("A wrong request has no code, and neither has a single item")
+    func wrong() async throws {
+        #expect(
+            try await simulation.consumer("explain", "--code", "swift", "--uti", "nothing.of.ours").status
+                == 64)
+        #expect(
+            try await simulation.consumer("explain", "--code", "swift", "--uti", "purebred.zip.all").status
+                == 64)
+        #expect(try await simulation.consumer("explain", "PIV", "--code", "swift").status == 64)
+        #expect(try await simulation.consumer("explain", "--code", "java").status == 64)
+    }
+
+    @Test("The document of the code names its request")
+    func document() async throws {
+        let run = try await simulation.consumer("explain", "--code", "objc", "--json")
+        let document = try run.document(PickerCodeDocument.self)
+        #expect(document.mechanism == "2025" && document.language == "objc")
+        #expect(document.requested == ["purebred2025.rsa.pkcs-12"])
+        #expect(document.code == (try await simulation.consumer("explain", "--code", "objc").text))
+    }
+}

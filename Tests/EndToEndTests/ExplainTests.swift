@@ -1,0 +1,86 @@
+import CommandSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What explain says of all items")
+struct ExplainTests {
+    @Test(
+        "What was asked for comes first, a line for each folder and reason, however many identities there are"
+    )
+    func summary() async throws {
+        let simulation = try Simulation()
+        let encryption = ["--uti", "purebred2025.select.encryption"]
+        try await simulation.provider("provision", "--key", "p256", "--generations", "2")
+        try await simulation.serve()
+        let few = try await simulation.consumer(["explain"] + encryption)
+        #expect(few.status == 0)
+        try await simulation.provider("provision", "--key", "p256", "--generations", "2", "--count", "4")
+        let many = try await simulation.consumer(["explain"] + encryption)
+        func lines(_ run: CommandRun) -> [String] { run.text.split(separator: "\n").map(String.init) }
+        #expect(lines(many).count < 60)
+        #expect(lines(many).count == lines(few).count)
+        let own =
+            "Encryption: 10 files disabled, companion missing: add --uti purebred2025.select.encryption-p12"
+        #expect(lines(many).contains(own), "\(many.text)")
+        let place = try #require(lines(many).firstIndex { $0 == own })
+        let unasked = try #require(lines(many).firstIndex { $0.contains("not asked for") })
+        #expect(place < unasked)
+        #expect(many.errors.contains("--all explains each"))
+
+        let all = try await simulation.consumer(["explain", "--all"] + encryption)
+        #expect(lines(all).count > 100)
+        let narrow = try await simulation.consumer(["explain"] + encryption, environment: ["COLUMNS": "80"])
+        #expect(
+            lines(narrow).allSatisfy { $0.count <= 80 || $0.hasPrefix("    add --uti ") }, "\(narrow.text)")
+    }
+
+    @Test("Import lists failures in its table, tells one cause once, and closes with how many arrived")
+    func imports() async throws {
+        let simulation = try Simulation()
+        let secret = try simulation.write("secret\n", as: "secret.txt")
+        let wrong = try simulation.write("secret \n", as: "wrong.txt")
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "2", "--types", "signature")
+        var files: [String] = []
+        for (number, item) in try await simulation.items().filter({ $0.kind == "pkcs12" }).enumerated() {
+            files.append(simulation.scratch.path("\(number).p12"))
+            let run = try await simulation.provider(
+                "export", item.identifier, "--password-file", secret, "-o", files[number])
+            #expect(run.status == 0)
+        }
+        #expect(files.count == 2)
+        let run = try await simulation.consumer(
+            "import", "--file", files[0], "--file", files[1], "--password-file", wrong)
+        #expect(run.status == 3)
+        #expect(run.text.split(separator: "\n").count { $0.hasPrefix("failed") } == 2)
+        #expect(
+            run.errors.contains(
+                "keyshare-consumer: 2 files: the password is wrong: it opens without the blank at the end"))
+        #expect(run.errors.split(separator: "\n").count { $0.hasPrefix("hint:") } == 1)
+        #expect(run.errors.hasSuffix("0 of 2 imported, 2 failed: wrong password\n"))
+
+        let none = try await simulation.consumer("import", "--file", files[0])
+        #expect(none.status == 3 && none.errors.contains("a password is needed"))
+        let right = try await simulation.consumer(
+            "import", "--file", files[0], "--file", files[1], "--password-file", secret)
+        #expect(right.status == 0 && right.errors.hasSuffix("2 of 2 imported\n"))
+        let again = try await simulation.consumer(
+            "import", "--file", files[0], "--file", files[1], "--password-file", secret)
+        #expect(again.errors.hasSuffix("0 of 2 imported, 2 were there already\n"))
+    }
+
+    @Test("Export says where a file is under the secret password of the service")
+    func secretPassword() async throws {
+        let simulation = try Simulation()
+        let secret = try simulation.write("secret\n", as: "secret.txt")
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        let file = simulation.scratch.path("e.zip")
+        let run = try await simulation.provider("export", "Encryption.zip", "-o", file)
+        #expect(run.status == 0 && run.errors.contains("which is secret; --password-file"))
+        let other = simulation.scratch.path("f.zip")
+        let own = try await simulation.provider(
+            "export", "Encryption.zip", "--password-file", secret, "-o", other)
+        #expect(own.status == 0 && !own.errors.contains("secret"))
+    }
+}

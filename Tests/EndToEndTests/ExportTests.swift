@@ -1,0 +1,267 @@
+import CommandSupport
+import Foundation
+import KeySharing
+import OpenSSL
+import SecretMemory
+import TestCredentials
+import TestSupport
+import Testing
+import ZipBundles
+
+@Suite("Exporting many files, end to end")
+struct ExportTests {
+    private let simulation: Simulation
+    private let password: [String]
+    private static let secret = "an export's password"
+
+    init() throws {
+        simulation = try Simulation()
+        password = ["--password-file", try simulation.write(Self.secret, as: "password")]
+    }
+
+    private var folder: String { simulation.scratch.path("out") }
+
+    private func provision(_ arguments: String...) async throws {
+        let run = try await simulation.provider(["provision", "--key", "p256"] + arguments)
+        #expect(run.status == 0)
+    }
+
+    private func index(_ folder: String = "out") throws -> ExportIndexDocument {
+        try DocumentCoding.decode(
+            ExportIndexDocument.self, from: Data(try simulation.scratch.read("\(folder)/index.json")))
+    }
+
+    /// The identities of a file under the password of the test, or another one.
+    private func open(_ file: String, _ secret: String = Self.secret) throws -> [PKCS12Identity] {
+        try PKCS12.read(
+            try simulation.scratch.read(file), password: .text(SecretBytes(utf8: secret))
+        ).requireIdentities()
+    }
+
+    @Test("Every identity gets a file that opens, and a row in the index that says whose it is")
+    func all() async throws {
+        try await provision(
+            "--persons", try simulation.write("name\nDana Example\nAlex Other\n", as: "p.csv"))
+        let run = try await simulation.provider(["export", "--all", "-o", folder, "--json"] + password)
+        #expect(run.status == 0)
+        let document = try run.document(ExportIndexDocument.self)
+        #expect(document.folder == folder)
+        let files = try index().files
+        #expect(files.count == 24 && document.files.map(\.file) == files.map(\.file))
+        #expect(
+            Set(try simulation.scratch.names(folder)) == Set(files.map(\.file) + ["index.json"]))
+        for file in files {
+            let identity = try #require(file.identity)
+            #expect(try open("out/\(file.file)").map(\.label) == [identity.label])
+            #expect(file.profile == "modern" && identity.edipi != nil)
+            // Authentication certificates of the profile have no address.
+            #expect((identity.email == nil) == (identity.type == "authentication"))
+            #expect(
+                file.file
+                    == "\(identity.type == "authentication" ? "piv" : identity.type)_\(identity.serial).p12")
+            #expect(try simulation.scratch.mode("\(folder)/\(file.file)") == 0o600)
+        }
+        #expect(Set(files.compactMap(\.identity?.person)).count == 2)
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(try simulation.scratch.read("out/index.json")))
+                as? [String: Any])
+        let row = try #require((object["files"] as? [[String: Any]])?.first)
+        for field in [
+            "file", "label", "person", "email", "edipi", "type", "serial", "notBefore", "notAfter", "profile",
+        ] { #expect(row[field] != nil, "\(field)") }
+    }
+
+    @Test("--person chooses whose files are written, and --names person calls them by person and date")
+    func persons() async throws {
+        try await provision(
+            "--persons", try simulation.write("name\nDana Example\nAlex Other\n", as: "p.csv"))
+        let run = try await simulation.provider(
+            ["export", "--person", "dana", "--names", "person", "-o", folder, "--profile", "compatible"]
+                + password)
+        #expect(run.status == 0)
+        let files = try index().files
+        #expect(files.count == 12)
+        for file in files {
+            let identity = try #require(file.identity)
+            let person = try #require(identity.person)
+            #expect(person.hasPrefix("EXAMPLE.DANA."))
+            #expect(file.file.hasPrefix(person + "_") && file.file.contains(identity.notBefore.dayText))
+            #expect(file.profile == "compatible")
+            #expect(try !open("out/\(file.file)").isEmpty)
+        }
+        #expect(
+            try await simulation.provider(["export", "--all", "--person", "nobody", "-o", folder]).status == 9
+        )
+    }
+
+    @Test("Several items go to a folder, each once, however they are named")
+    func items() async throws {
+        try await provision("--generations", "1", "--person", "Dana Example")
+        let all = try await simulation.items().filter { $0.kind == "pkcs12" }
+        let label = try #require(all.first).identifier
+        let run = try await simulation.provider(
+            ["export", label, String(label.prefix(12)), "piv/", "PIV.zip", "-o", folder] + password)
+        #expect(run.status == 9 && run.errors.contains("is a folder"))
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        let good = try await simulation.provider(
+            ["export", label, String(label.prefix(12)), "PIV.zip", "-o", folder] + password)
+        #expect(good.status == 0)
+        #expect(try index().files.map(\.file) == [all[0].filename, "PIV.zip"])
+        #expect(try index().files[1].identity == nil)
+        #expect(try ZipBundle.read(try simulation.scratch.read("out/PIV.zip")).entries.count == 1)
+    }
+
+    @Test("Equal names in a folder are told apart")
+    func equalNames() async throws {
+        try await provision("--person", "Dana Example", "--generations", "1", "--types", "encryption")
+        try await provision(
+            "--person", "Dana Example", "--edipi", "1234567890", "--generations", "1", "--types", "encryption"
+        )
+        try await provision(
+            "--person", "Dana Example", "--edipi", "1234567890", "--generations", "1", "--types",
+            "encryption",
+            "--profile", "dod-2018")
+        try await simulation.provider(["export", "--all", "--names", "person", "-o", folder] + password)
+        let names = try index().files.map(\.file)
+        #expect(Set(names).count == names.count && names.count >= 2)
+    }
+
+    @Test("An existing folder asks for --force, and one with other things in it is never replaced")
+    func existing() async throws {
+        try await provision("--generations", "1")
+        let export = ["export", "--all", "-o", folder] + password
+        #expect(try await simulation.provider(export).status == 0)
+        let before = try simulation.scratch.read("out/index.json")
+        let refused = try await simulation.provider(export)
+        #expect(refused.status == 10 && refused.errors.contains("hint: --force replaces it"))
+        try await provision("--generations", "1", "--types", "device")
+        #expect(try await simulation.provider(export + ["--force"]).status == 0)
+        #expect(try simulation.scratch.read("out/index.json") != before)
+        #expect(try index().files.count == 4)
+
+        _ = try simulation.write("mine", as: "out/notes.txt")
+        let kept = try await simulation.provider(export + ["--force"])
+        #expect(kept.status == 10 && kept.errors.contains("notes.txt"))
+        #expect(try simulation.scratch.read("out/notes.txt") == Array("mine".utf8))
+        #expect(!(try simulation.scratch.names(simulation.scratch.path)).contains { $0.hasPrefix(".") })
+    }
+
+    @Test("A folder that cannot be completed leaves nothing")
+    func failing() async throws {
+        try await provision("--generations", "1")
+        try await simulation.device("restart")
+        let run = try await simulation.provider(["export", "--all", "-o", folder] + password)
+        #expect(run.status == 10)
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        #expect(!(try simulation.scratch.names(simulation.scratch.path)).contains { $0.hasPrefix(".") })
+        try await simulation.device("unlock")
+        let nowhere = ["export", "--all", "-o", simulation.scratch.path("missing/out")] + password
+        #expect(try await simulation.provider(nowhere).status == 73)
+    }
+
+    @Test("A signal ends an export, and leaves no part of a folder")
+    func interrupted() async throws {
+        try await provision("--count", "30", "--generations", "3")
+        let running = try RunningCommand(
+            .provider,
+            ["export", "--all", "-o", folder, "--device", simulation.device, "--iterations", "100000"])
+        let unfinished = simulation.scratch.path(".out.unfinished")
+        try await running.wait {
+            ((try? FileManager.default.contentsOfDirectory(atPath: unfinished)) ?? []).count > 2
+        }
+        running.signal(SIGTERM)
+        #expect(try await running.finish().status == 143)
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        #expect(!FileManager.default.fileExists(atPath: unfinished))
+    }
+
+    @Test("The legacy mechanism gives tmp.p12 or tmp.zip, to a file or into a folder")
+    func legacy() async throws {
+        try await provision("--generations", "2", "--person", "Dana Example")
+        let types = ["--mechanism", "legacy", "--uti", "purebred.zip.all"]
+        let file = simulation.scratch.path("tmp.zip")
+        let run = try await simulation.provider(
+            ["export", "tmp.zip", "-o", file, "--json"] + types + password)
+        #expect(run.status == 0)
+        #expect(try run.document(ExportDocument.self).filename == "tmp.zip")
+        let entries = try ZipBundle.read(try simulation.scratch.read("tmp.zip")).entries
+        // Both encryption identities, and the most recent of the other types.
+        #expect(entries.map(\.name) == ["0.p12", "1.p12", "2.p12", "3.p12"])
+        #expect(
+            try await simulation.provider(["export", "--all", "-o", folder] + types + password).status == 0)
+        #expect(try simulation.scratch.names(folder) == ["index.json", "tmp.zip"])
+
+        let single = ["--mechanism", "legacy", "--uti", "purebred.select.signature"]
+        let other = simulation.scratch.path("single")
+        #expect(
+            try await simulation.provider(["export", "--all", "-o", other] + single + password).status == 0)
+        #expect(try simulation.scratch.names(other) == ["index.json", "tmp.p12"])
+        let identity = try #require(try open("single/tmp.p12").first)
+        #expect(identity.friendlyName == "\(identity.certificate.subject)")
+
+        let many = ["--mechanism", "legacy", "--uti", "purebred.select.encryption"]
+        let third = simulation.scratch.path("many")
+        try await simulation.provider(["export", "--all", "-o", third] + many + password)
+        #expect(try simulation.scratch.names(third) == ["index.json", "tmp-2.p12", "tmp.p12"])
+        #expect(try await simulation.provider(["export", "tmp.zip", "-o", "-"] + many).status == 9)
+        #expect(try await simulation.provider("export", "tmp.zip", "--uti", "purebred.zip.all").status == 64)
+    }
+
+    @Test(
+        "The files for a sample app have its names and password, oldest generation first",
+        arguments: SampleApp.allCases)
+    func samples(app: SampleApp) async throws {
+        try await provision("--person", "Dana Example")
+        let run = try await simulation.provider("export", "--for", app.rawValue, "-o", folder)
+        #expect(run.status == 0 && run.text.contains("Build the app"))
+        let expected = app.files.flatMap(\.names)
+        #expect(
+            Set(try simulation.scratch.names(folder))
+                == Set(expected + ["index.json", "password.txt", "README.txt"]))
+        #expect(try simulation.scratch.read("out/password.txt") == Array("password\n".utf8))
+        #expect(
+            String(decoding: try simulation.scratch.read("out/README.txt"), as: UTF8.self).contains("place"))
+        for (type, names) in app.files {
+            let identities = try names.map { try #require(try open("out/\($0)", "password").first) }
+            #expect(identities.allSatisfy { IdentitySummaryType.of($0.certificate) == type.rawValue })
+            let starts = identities.map(\.certificate.notBefore)
+            #expect(starts == starts.sorted() && Set(starts).count == starts.count)
+        }
+        #expect(try index().files.allSatisfy { $0.profile == "purebred-sample" })
+        let again = try await simulation.provider("export", "--for", app.rawValue, "-o", folder, "--force")
+        #expect(again.status == 0)
+    }
+
+    @Test("A sample app needs one person with enough generations")
+    func sampleChoice() async throws {
+        let export = ["export", "--for", "sample-key-provider-2025", "-o", folder]
+        try await provision("--person", "Dana Example", "--generations", "3")
+        let few = try await simulation.provider(export)
+        #expect(few.status == 9 && few.errors.contains("4 of the type encryption"))
+        try await provision("--person", "Alex Other")
+        try await provision("--person", "Kim Third")
+        let several = try await simulation.provider(export)
+        #expect(several.status == 9 && several.errors.contains("--person: OTHER.ALEX."))
+        #expect(try await simulation.provider(export + ["--person", "alex"]).status == 0)
+        #expect(try index().files.allSatisfy { $0.identity?.person?.hasPrefix("OTHER.ALEX.") == true })
+        #expect(try await simulation.provider(export + password).status == 64)
+    }
+
+    @Test(
+        "Options that contradict each other are refused",
+        arguments: [
+            ["export"], ["export", "--all", "x"], ["export", "x", "--names", "person"],
+            ["export", "--for", "ctk-provider", "--all"], ["export", "--all"],
+            ["export", "--all", "-o", "-"],
+            ["export", "--for", "no-app", "-o", "x"],
+        ])
+    func usage(arguments: [String]) async throws {
+        try await provision("--generations", "1", "--types", "signature")
+        #expect(try await simulation.provider(arguments).status == 64)
+    }
+}
+
+/// The type of a certificate, as commands show it.
+private enum IdentitySummaryType {
+    static func of(_ certificate: Certificate) -> String { CertificateDocument(certificate).type }
+}

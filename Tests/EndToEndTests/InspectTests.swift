@@ -1,0 +1,173 @@
+import CommandSupport
+import Fixtures
+import TestCredentials
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Inspect, end to end")
+struct InspectTests {
+    private let simulation: Simulation
+    private let password: [String]
+
+    init() throws {
+        simulation = try Simulation()
+        password = [
+            "--password-file",
+            try simulation.write(Fixtures.entry("all-types.zip")?.password ?? "", as: "password"),
+        ]
+    }
+
+    private func path(_ fixture: String) -> String { Fixtures.url(of: fixture).path }
+
+    @Test("Inspect shows every entry of a zip, and adds up what is in them")
+    func zip() async throws {
+        let run = try await simulation.consumer(["inspect", path("all-types.zip"), "--json"] + password)
+        #expect(run.status == 0)
+        let document = try run.document(InspectionDocument.self)
+        #expect(document.format == "zip" && document.verdict == "ok")
+        let entries = try #require(document.entries)
+        #expect(entries.count == 4)
+        #expect(entries.allSatisfy { $0.format == "pkcs12" && $0.verdict == "ok" && $0.mac.present })
+        #expect(document.identities.map(\.label) == entries.flatMap(\.identities).map(\.label))
+        #expect(Set(document.identities.map(\.type)).count == 4)
+        #expect(document.certificates == 4)
+        let text = try await simulation.consumer(["inspect", path("all-types.zip")] + password).text
+        for entry in entries { #expect(text.contains("\n\(entry.entry ?? "")")) }
+    }
+
+    @Test("A bad entry of a zip does not hide the others, and gives its exit code and verdict")
+    func badEntry() async throws {
+        let run = try await simulation.consumer(
+            ["inspect", path("zip-broken-entry.zip"), "--json"] + password)
+        #expect(run.status == 5)
+        let document = try run.document(InspectionDocument.self)
+        #expect(document.verdict == "malformed")
+        let entries = try #require(document.entries)
+        #expect(entries.count { $0.verdict == "ok" } > 0)
+        #expect(entries.first { $0.verdict != "ok" }?.error?.code == "malformed")
+        #expect(run.errors.contains("zip-broken-entry.zip") == false)
+        #expect(run.errors.contains(entries.first { $0.verdict != "ok" }?.entry ?? "none"))
+    }
+
+    @Test(
+        "An archive that is refused as a whole gives the exit code of an import",
+        arguments: [("zip-bomb.zip", 10), ("zip-truncated.zip", 5), ("zip-duplicate-name.zip", 10)])
+    func refused(file: String, status: Int32) async throws {
+        let run = try await simulation.consumer(["inspect", path(file), "--json"] + password)
+        #expect(run.status == status)
+        let document = try run.document(InspectionDocument.self)
+        #expect(document.format == "zip" && document.verdict == (status == 10 ? "refused" : "malformed"))
+        #expect(document.identities.isEmpty)
+    }
+
+    @Test("Certificates are shown in PEM, with text around them or not, and in DER")
+    func certificates() async throws {
+        let pem = try await simulation.consumer("inspect", path("pem-text.p12"), "--json")
+        #expect(pem.status == 0)
+        #expect(try pem.document(InspectionDocument.self).format == "pem")
+        let der = try await simulation.consumer("inspect", path("bare-certificate.p12"), "--json")
+        let document = try der.document(InspectionDocument.self)
+        #expect(der.status == 0 && document.format == "der" && document.certificates == 1)
+        #expect(document.certificatesWithoutKey.count == 1 && document.identities.isEmpty)
+        #expect(document.mac.present == false && document.file == nil)
+        let trust = try await simulation.consumer("inspect", path("trust.pem"))
+        #expect(trust.status == 0)
+        #expect(trust.text.contains("Test Root CA 1") && trust.text.contains("Test Email CA 1"))
+    }
+
+    @Test("PEM without a certificate, and a damaged one, are malformed")
+    func noCertificate() async throws {
+        let begin = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+        for text in [begin, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            let run = try await simulation.consumer(
+                "inspect", try simulation.write(text, as: "some.pem"), "--json")
+            #expect(run.status == 5)
+            #expect(try run.document(InspectionDocument.self).verdict == "malformed")
+        }
+    }
+
+    @Test("Several files have a document each, and the exit code is that of the first failure")
+    func several() async throws {
+        let files = [
+            path("signature-modern.p12"), simulation.scratch.path("missing"), path("other-password.p12"),
+            path("bare-certificate.p12"),
+        ]
+        let run = try await simulation.consumer(["inspect"] + files + ["--json"] + password)
+        #expect(run.status == 74)
+        #expect(try run.errorCode() == "unreadable")
+        let documents = try run.document(InspectionsDocument.self).files
+        #expect(documents.map(\.file) == files)
+        #expect(documents.map { $0.verdict == "ok" } == [true, false, false, true])
+        #expect(documents[2].verdict == "wrong-password" && documents[2].error?.code == "wrong-password")
+        #expect(documents[0].error == nil && documents[0].identities.count == 1)
+        #expect(run.errors.contains(files[2] + ": "))
+        let text = try await simulation.consumer(["inspect"] + files + password)
+        #expect(text.text.hasPrefix("\(files[0]):\nverdict"))
+    }
+
+    @Test("One file keeps the document that scripts read")
+    func one() async throws {
+        let run = try await simulation.consumer(
+            ["inspect", path("signature-modern.p12"), "--json"] + password)
+        let object = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any])
+        #expect(object["files"] == nil && object["file"] == nil && object["entries"] == nil)
+        #expect(object["verdict"] as? String == "ok")
+        #expect((object["identities"] as? [Any])?.count == 1)
+    }
+
+    @Test("Purposes and policies have their names beside the numbers, and a FASC-N the names of its parts")
+    func names() async throws {
+        try await simulation.provider(
+            "provision", "--key", "p256", "--types", "authentication", "--generations", "1", "--person",
+            "Dana Example")
+        let label = try #require(
+            try await simulation.provider("list", "piv", "--json")
+                .document(ItemListingDocument.self).items.first?.identity?.label)
+        let text = try await simulation.provider("show", label).text
+        for part in [
+            "smart card logon (1.3.6.1.4.1.311.20.2.2)",
+            "test FPKI common authentication (2.16.840.1.101.3.2.1.48.11)", "agency code 9700",
+            "organizational category 1 (federal government agency)",
+            "person/organization association category 2 (civil)",
+        ] {
+            #expect(text.contains(part), "\(part) in \(text)")
+        }
+        let certificate = try await simulation.provider("show", label, "--json")
+            .document(HeldIdentityDocument.self).certificate
+        #expect(certificate.purposes?.map(\.oid) == certificate.extendedKeyUsage)
+        #expect(certificate.purposes?.first?.name == "smart card logon")
+        #expect(certificate.policyNames.map(\.oid) == certificate.policies)
+        #expect(certificate.policyNames.first?.name == "test FPKI common hardware")
+        let number = try #require(certificate.fascn)
+        #expect(number.personIdentifier == certificate.edipi && number.agencyCode == "9700")
+        #expect(
+            certificate.subjectAltNames.contains(
+                "FASC-N:9700-\(number.systemCode)-\(number.credentialNumber)-0-1-\(number.personIdentifier)-1-9700-2"
+            ))
+    }
+
+    @Test("What a wrong password hides is unknown, and a slip of the password is named")
+    func hidden() async throws {
+        let wrong = try simulation.write("not it", as: "wrong")
+        let file = path("other-password.p12")
+        let run = try await simulation.consumer("inspect", file, "--password-file", wrong, "--json")
+        #expect(run.status == 3)
+        let document = try run.document(InspectionDocument.self)
+        #expect(document.certificates == nil && document.otherBags == nil)
+        #expect(document.keysWithoutCertificate == nil)
+        #expect(run.text.contains(#""certificates" : null"#))
+        let text = try await simulation.consumer("inspect", file, "--password-file", wrong).text
+        #expect(text.contains("certificates  unknown") && text.contains("other bags    unknown"))
+
+        let right = String(decoding: try simulation.scratch.read("password"), as: UTF8.self)
+        let slipped = try simulation.write(right + " ", as: "slipped")
+        let slip = try await simulation.consumer(
+            "inspect", path("signature-modern.p12"), "--password-file", slipped, "--json")
+        #expect(slip.status == 3)
+        let message = try slip.document(InspectionDocument.self).message
+        #expect(message == "the password is wrong: it opens without the blank at the end")
+        let none = try await simulation.consumer("inspect", path("signature-modern.p12"))
+        #expect(none.status == 3 && none.errors.contains("a password is needed"))
+    }
+}

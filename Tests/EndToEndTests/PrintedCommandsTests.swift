@@ -1,0 +1,269 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands that documents, `--help` and hints print, run as printed.
+@Suite("Commands as they are printed")
+struct PrintedCommandsTests {
+    /// A command of a document, and whether the document shows that it fails.
+    fileprivate struct Printed {
+        let line: String
+        var fails = false
+    }
+
+    /// The commands of the blocks of a document that show a terminal. What builds the package is left out.
+    private static func commands(in document: String) throws -> [Printed] {
+        let text = try String(contentsOfFile: "\(PackageFolder.path)/\(document)", encoding: .utf8)
+        var commands: [Printed] = []
+        var isConsole = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") {
+                isConsole = line.hasPrefix("```console")
+            } else if isConsole, line.hasPrefix("$ ") {
+                commands.append(Printed(line: String(line.dropFirst(2))))
+            } else if isConsole, commands.last?.line.hasSuffix("\\") == true {
+                commands[commands.count - 1].line(adding: String(line))
+            } else if isConsole, line.firstMatch(of: #/^keyshare-[a-z]+: /#) != nil, !commands.isEmpty {
+                commands[commands.count - 1].fails = true
+            }
+        }
+        return commands.filter { command in
+            !["swift ", "scripts/", ".ci/"].contains { command.line.hasPrefix($0) }
+        }
+    }
+
+    /// A script that runs these commands one after another, tells of each that ends otherwise than its document shows,
+    /// and waits for a provider that it starts.
+    private static func script(_ commands: [Printed]) -> String {
+        var lines = ["failed=0"]
+        // Another program of this machine may have the usual port.
+        let port = "\(20_000 + ProcessInfo.processInfo.processIdentifier % 20_000)"
+        for command in commands {
+            let line = command.line.replacing("8080", with: port)
+            let quoted = "'" + line.replacingOccurrences(of: "'", with: "'\\''") + "'"
+            if line.hasSuffix("&") {
+                lines += [
+                    line, "until keyshare-consumer browse >/dev/null 2>&1; do kill -0 $! || exit 9; done",
+                ]
+            } else {
+                lines.append(line)
+                let isWrong = command.fails ? "[ $? -ne 0 ]" : "[ $? -eq 0 ]"
+                lines.append("\(isWrong) || { echo FAILED: \(quoted); failed=1; }")
+            }
+        }
+        return (lines + ["kill $(jobs -p) 2>/dev/null; wait", "exit $failed"]).joined(separator: "\n")
+    }
+
+    private func environment(_ scratch: ScratchFolder) -> [String: String] {
+        ["KEYSHARE_DEVICE": scratch.path("device"), "TERM": "dumb"]
+    }
+
+    /// Expects that no line is longer than a terminal of 80 columns is wide. What names a path of this test may be.
+    private func expectFitting(_ run: TerminalRun, in scratch: ScratchFolder, _ what: String) {
+        for line in run.lines where line.count > 80 && !line.contains(scratch.path) {
+            Issue.record("\(what) prints \(line.count) columns: \(line)")
+        }
+    }
+
+    @Test("What the README shows runs as printed, on a terminal of 80 columns that breaks no line")
+    func readme() async throws {
+        let scratch = try ScratchFolder()
+        let commands = try Self.commands(in: "README.md")
+        #expect(commands.count >= 6)
+        let run = try await TerminalRun.run(
+            Self.script(commands), columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+        expectFitting(run, in: scratch, "the README")
+    }
+
+    @Test(
+        "What the pages of docs show runs as printed",
+        arguments: ["docs/commands.md", "docs/pki.md", "docs/scenarios.md"])
+    func pages(page: String) async throws {
+        let scratch = try ScratchFolder()
+        let text = try String(contentsOfFile: "\(PackageFolder.path)/\(page)", encoding: .utf8)
+        // A page that reads a file shows it.
+        if let start = text.range(of: "```yaml\n"), let end = text[start.upperBound...].range(of: "\n```") {
+            _ = try scratch.write(Array(text[start.upperBound..<end.lowerBound].utf8), as: "dana.yaml")
+        }
+        let before = [Printed(line: "keyshare-provider provision --key p256 --quiet >/dev/null")]
+        let run = try await TerminalRun.run(
+            Self.script(before + (try Self.commands(in: page))), columns: 80, in: scratch.path,
+            environment: environment(scratch))
+        #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+        expectFitting(run, in: scratch, page)
+    }
+
+    @Test(
+        "The commands of the tutorials run as printed, in an empty folder",
+        arguments: ["first-import", "test-your-importer"])
+    func tutorials(name: String) async throws {
+        let scratch = try ScratchFolder()
+        let commands = try Self.commands(in: "docs/tutorials/\(name).md")
+        #expect(commands.count >= 6)
+        let run = try await TerminalRun.run(
+            Self.script(commands), columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+    }
+
+    @Test("The demonstration prints no line that a terminal of 80 columns breaks")
+    func demonstration() async throws {
+        let scratch = try ScratchFolder()
+        let text = try String(contentsOfFile: "\(PackageFolder.path)/scripts/demo", encoding: .utf8)
+        let start = try #require(text.range(of: "\ntitle \"A provider"))
+        let script =
+            "set -e\nscratch=\(scratch.path)\ntitle() { :; }\nrun() { \"$@\"; }\nexit_code=0\n"
+            + text[start.lowerBound...]
+        let run = try await TerminalRun.run(
+            script, columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+        let rows = run.lines.filter { !$0.hasPrefix("$ ") }
+        #expect(rows.count > 40)
+        for line in rows where line.count > 80 && !line.contains(scratch.path) {
+            Issue.record("the demonstration prints \(line.count) columns: \(line)")
+        }
+    }
+
+    /// The names of a command's subcommands, from its own help.
+    private func subcommands(_ help: String) -> [String] {
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
+            .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
+    }
+
+    /// The examples in a help; a line that sets a variable belongs to the one below it.
+    private func examples(_ help: String) -> [String] {
+        var examples: [String] = []
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines.drop(while: { $0 != "EXAMPLE:" }).dropFirst().prefix(while: { !$0.isEmpty }) {
+            if examples.last.map(isUnfinished) == true {
+                examples[examples.count - 1] += "\n" + line
+            } else {
+                examples.append(line.trimmingCharacters(in: .whitespaces))
+            }
+        }
+        return examples
+    }
+
+    /// The files that an example makes, which must not be there.
+    private func outputs(of example: String) -> [Substring] {
+        let words = example.split(whereSeparator: \.isWhitespace)
+        let named = zip(words, words.dropFirst()).filter { $0.0 == "-o" || $0.0 == "backup" }
+        return named.map(\.1)
+    }
+
+    private func isUnfinished(_ example: String) -> Bool {
+        example.hasSuffix("\\") || example.split(separator: "\n").last?.hasPrefix("label=") == true
+    }
+
+    /// The examples of a command and of all its subcommands.
+    private func examples(of command: BuiltCommand, _ names: [String] = []) async throws -> [String] {
+        let help = try await RunningCommand(command, names + ["--help"]).finish().text
+        var examples = examples(help)
+        for name in subcommands(help) { examples += try await self.examples(of: command, names + [name]) }
+        return examples
+    }
+
+    /// Makes the files that examples and hints name, each by the command that a reader would use.
+    private static let preparation = """
+        set -e
+        printf 'A secret\\n' > secret.txt
+        printf '{"format":"keyshare-recording","version":1,"events":[]}' > recording.json
+        keyshare-provider provision --key p256 --seed 1 --at 2026-01-01 --person 'Dana Example' >/dev/null 2>&1
+        keyshare-provider export "$(keyshare-provider list Signature --json \\
+          | sed -n 's/.*"identifier" : "\\(.*\\)".*/\\1/p' | head -n 1)" \\
+          --password-file secret.txt -o signature.p12
+        keyshare-provider export Encryption.zip --password-file secret.txt -o encryption.zip
+        keyshare-provider trust -o test-ca.pem
+        keyshare-provider backup provider.backup
+        keyshare-consumer import --file encryption.zip --password-file secret.txt
+        for part in part-1 part-2 old-phone; do
+          keyshare-provider provision --device "$part" --key p256 --generations 1 >/dev/null 2>&1
+        done
+        """
+
+    /// Makes what the examples of the consumer's tokens name, on a device of its own.
+    private static let tokenPreparation = """
+        export KEYSHARE_DEVICE=$PWD/tokens
+        printf 'A letter\\n' > letter.txt
+        keyshare-provider provision --generations 1 --types signature,encryption >/dev/null 2>&1
+        keyshare-provider token add --types signature,encryption --quiet
+        """
+
+    @Test("Every example of --help fits 80 columns and runs as printed", arguments: BuiltCommand.allCases)
+    func examplesRun(command: BuiltCommand) async throws {
+        let scratch = try ScratchFolder()
+        let prepared = try await TerminalRun.run(
+            Self.preparation, columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(prepared.status == 0, "\(prepared.lines.joined(separator: "\n"))")
+        let examples = try await examples(of: command)
+        #expect(examples.count >= 12)
+        for (number, example) in examples.enumerated() {
+            #expect(
+                example.split(separator: "\n").allSatisfy { $0.count <= 78 },
+                "too long for a terminal: \(example)")
+            let words = example.split(separator: " ")
+            let name = words.dropFirst().first.map(String.init) ?? ""
+            let connects =
+                example.hasPrefix("keyshare-consumer")
+                && ["browse", "import", "explain", "token"].contains(name)
+            let usesToken = example.hasPrefix("keyshare-consumer") && name == "token"
+            let isEndless = ["serve", "web"].contains(name) || example.contains("--watch")
+            // Each example has a copy of the folder to itself, so that none spoils it for the next.
+            let script = """
+                cp -a . \(scratch.path)-\(number) && cd \(scratch.path)-\(number) || exit 1
+                export KEYSHARE_DEVICE=$PWD/device HOME=$PWD
+                \(usesToken ? Self.tokenPreparation : "")
+                trap 'kill $(jobs -p) 2>/dev/null; cd /; rm -rf "$HOME"' EXIT
+                rm -rf \(outputs(of: example).joined(separator: " "))
+                \(connects ? "keyshare-provider serve 2>/dev/null & until keyshare-consumer browse >/dev/null 2>&1; do :; done" : "")
+                \(isEndless ? "timeout --preserve-status -s TERM 3 " : "")\(example.replacing(":8080", with: ":0"))
+                """
+            let run = try await TerminalRun.run(
+                script, columns: 80, in: scratch.path, environment: environment(scratch))
+            // verify fails where something has expired, which older generations have by design, and conformance where
+            // the consumer under test does not do what a correct one does.
+            // What `token decrypt` decrypts comes from another program, and is not there.
+            let accepted: Set<Int32> =
+                example.contains("token decrypt")
+                ? [74] : ["conformance", "verify"].contains(name) ? [0, 7] : isEndless ? [0, 143] : [0]
+            #expect(
+                accepted.contains(run.status),
+                "\(example) ends with \(run.status):\n\(run.lines.joined(separator: "\n"))")
+        }
+    }
+
+    @Test("Every command that a hint of docs/exit-codes.md advises is one that the commands take")
+    func hints() async throws {
+        let page = try String(contentsOfFile: "\(PackageFolder.path)/docs/exit-codes.md", encoding: .utf8)
+        var advised = Set<String>()
+        for line in page.split(separator: "\n") {
+            guard let start = line.range(of: ": keyshare-")?.lowerBound else { continue }
+            let command = line[start...].dropFirst(2).prefix { $0 != "|" }
+            let text = command.trimmingCharacters(in: CharacterSet(charactersIn: " .")).replacing(
+                "FILE", with: "signature.p12")
+            advised.insert(text)
+        }
+        #expect(advised.count >= 6)
+        let scratch = try ScratchFolder()
+        let prepared = try await TerminalRun.run(
+            Self.preparation, columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(prepared.status == 0)
+        for command in advised.sorted() {
+            let endless = command.contains(" serve") ? "timeout --preserve-status -s TERM 3 " : ""
+            let run = try await TerminalRun.run(
+                endless + command, columns: 80, in: scratch.path, environment: environment(scratch))
+            // What asks first, or needs a provider or a password, is a command all the same.
+            #expect(
+                [0, 3, 8, 10, 143].contains(run.status),
+                "\(command) ends with \(run.status):\n\(run.lines.joined(separator: "\n"))")
+        }
+    }
+}
+
+extension PrintedCommandsTests.Printed {
+    /// Adds a line that goes on behind a backslash.
+    fileprivate mutating func line(adding text: String) {
+        self = Self(line: line + "\n" + text, fails: fails)
+    }
+}

@@ -1,0 +1,151 @@
+import CommandSupport
+import Foundation
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("Using persistent tokens")
+struct TokenUseTests {
+    private let simulation: Simulation
+
+    init() async throws {
+        simulation = try Simulation()
+        #expect(
+            try await simulation.provider(
+                "provision", "--person", "EXAMPLE.DANA.1234567890", "--generations", "1", "--at",
+                "2026-03-02T12:00:00Z"
+            ).status == 0)
+        #expect(try await simulation.provider("token", "add", "--all").status == 0)
+    }
+
+    private struct Matrix: Decodable {
+        struct Row: Decodable {
+            struct Outcome: Decodable, Equatable {
+                let result: String
+                let tkError: Int?
+                let osStatus: Int32?
+            }
+            let group: String
+            let name: String
+            let expected: Outcome
+            let actual: Outcome
+            let asExpected: Bool
+        }
+        let rows: [Row]
+        let surprises: Int
+    }
+
+    private func matrix(_ arguments: String...) async throws -> (status: Int32, matrix: Matrix) {
+        let run = try await simulation.consumer(["token", "matrix", "--json"] + arguments)
+        return (run.status, try run.document(Matrix.self))
+    }
+
+    @Test("The list is what the two queries of the sample consumer find")
+    func list() async throws {
+        try await simulation.serve()
+        let run = try await simulation.consumer("token", "list", "--json")
+        let tokens = try run.document(TokensDocument.self).tokens
+        #expect(tokens.map(\.identity.type) == ["encryption", "signature", "authentication"])
+        #expect(tokens.map(\.canSign) == [false, true, true])
+        #expect(tokens.map(\.keyPresent) == [true, true, true])
+        #expect(try await simulation.consumer("token", "list").errors == "2 can sign, 1 can decrypt\n")
+    }
+
+    @Test("The sample's 43 operations give what they should; everything with every key, too")
+    func wholeMatrix() async throws {
+        try await simulation.serve()
+        let sample = try await matrix("--first")
+        #expect(sample.status == 0 && sample.matrix.surprises == 0)
+        let counts: [String: Int] = Dictionary(grouping: sample.matrix.rows, by: \.group).mapValues(\.count)
+        #expect(counts == ["sign-old": 6, "sign": 22, "decrypt-old": 3, "decrypt": 12])
+        #expect(sample.matrix.rows.allSatisfy { $0.actual.result == "ok" && $0.actual.osStatus == 0 })
+        let all = try await matrix("--all")
+        #expect(all.status == 0 && all.matrix.surprises == 0)
+        #expect(all.matrix.rows.count == 255)
+        let refused = all.matrix.rows.filter { $0.actual.result == "refused" }
+        #expect(refused.allSatisfy { $0.actual.tkError == -8 && $0.actual.osStatus == -50 })
+    }
+
+    @Test("A token that is like the sample's is a surprise unless it is expected, and the other way round")
+    func surprises() async throws {
+        try await simulation.serve("--like-the-sample")
+        #expect(try await matrix("--all", "--like-the-sample").status == 0)
+        let other = try await matrix("--all")
+        #expect(other.status == 1 && other.matrix.surprises > 0)
+        try await simulation.stopServing()
+        try await simulation.serve("--token-fault", "wrong-signature")
+        let wrong = try await matrix("--first")
+        #expect(wrong.status == 1 && wrong.matrix.surprises == 28)
+        #expect(wrong.matrix.rows.first?.actual.result == "wrong-result")
+    }
+
+    @Test("What is signed verifies with OpenSSL's own command, and what it encrypts is decrypted")
+    func files() async throws {
+        try await simulation.serve()
+        let letter = try simulation.write("a letter\n", as: "letter.txt")
+        let signature = simulation.scratch.path("letter.sig")
+        #expect(try await simulation.consumer("token", "sign", letter, "-o", signature).status == 0)
+        let size = try Data(contentsOf: URL(fileURLWithPath: signature)).count
+        #expect(size == 256)
+        struct Signed: Decodable { let signature: Data, algorithm: String, operation: String }
+        let run = try await simulation.consumer(
+            "token", "sign", "--json", "--algorithm", "kSecKeyAlgorithmRSASignatureMessagePSSSHA256",
+            input: "a letter\n")
+        let signed = try run.document(Signed.self)
+        #expect(signed.signature.count == 256 && signed.algorithm == "RSASignatureMessagePSSSHA256")
+        #expect(signed.operation == "sign")
+        let raw = try simulation.scratch.write([UInt8](repeating: 0, count: 256), as: "zeros")
+        let plain = simulation.scratch.path("plain")
+        let decrypted = try await simulation.consumer(
+            "token", "decrypt", raw, "-o", plain, "--algorithm", "RSAEncryptionRaw")
+        #expect(decrypted.status == 0, "\(decrypted.errors)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: plain)) == Data(count: 256))
+        #expect(try await simulation.consumer("token", "decrypt", raw, "-o", plain).status == 10)
+        #expect(try await simulation.consumer("token", "decrypt", raw, "--json").status == 64)
+    }
+
+    @Test("Each failure says what it is, with the numbers that an app sees, and recovers")
+    func failures() async throws {
+        let letter = try simulation.write("a letter\n", as: "letter.txt")
+        func sign(_ more: String...) async throws -> (status: Int32, code: String?, text: String) {
+            let run = try await simulation.consumer(["token", "sign", letter, "--json"] + more)
+            return (run.status, run.status == 0 ? nil : try run.errorCode(), run.errors)
+        }
+        #expect(try await sign().code == "provider-not-running")
+        try await simulation.serve()
+        #expect(try await sign().status == 0)
+        try await simulation.device("lock")
+        let locked = try await sign()
+        #expect(locked.status == 10 && locked.code == "device-locked")
+        #expect(locked.text.contains("TKErrorCodeAuthenticationNeeded -9, errSecInternal -26276"))
+        #expect(locked.text.contains("keyshare-device unlock"))
+        try await simulation.device("unlock")
+        try await simulation.device("presence", "deny")
+        #expect(try await sign().code == "user-denied")
+        try await simulation.device("presence", "cancel")
+        #expect(try await sign().code == "user-canceled")
+        try await simulation.device("presence", "allow")
+        #expect(try await sign("--algorithm", "ECDSASignatureRFC4754").code == "wrong-algorithm")
+        #expect(try await sign("--algorithm", "RSASignatureDigestPKCS1v15SHA256").code == "wrong-length")
+        #expect(try await sign("--algorithm", "MD5").status == 64)
+        let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
+        let stranger = try await sign("--entitlements", plist)
+        #expect(stranger.status == 10 && stranger.code == "not-entitled")
+        // A provider that was killed has left nothing behind that a later one could not go on with.
+        try await simulation.stopServing(by: SIGKILL)
+        #expect(try await sign().code == "provider-not-running")
+        try await simulation.serve("--like-the-sample")
+        try await simulation.device("presence", "deny")
+        let hidden = try await sign()
+        #expect(hidden.status == 9 && hidden.code == "object-not-found")
+        #expect(hidden.text.contains("-25300") && hidden.text.contains("what is hidden: the user said no"))
+        try await simulation.device("passcode", "remove", "--yes")
+        #expect(try await sign().code == "passcode-removed")
+    }
+
+    @Test("Version 1 of the protocol has no tokens, and says so")
+    func olderProvider() async throws {
+        try await simulation.serve("--fault", "wrong-version")
+        #expect(try await simulation.consumer("token", "list").status == 8)
+    }
+}

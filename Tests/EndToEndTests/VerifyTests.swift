@@ -1,0 +1,300 @@
+import CommandSupport
+import Foundation
+import FoundationXML
+import OpenSSL
+import TestSupport
+import Testing
+
+@Suite("Verify, end to end")
+struct VerifyTests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    /// Provisions with these arguments, imports every file, and gives the path of the authorities.
+    private func provision(_ arguments: String...) async throws -> String {
+        try await simulation.provider(["provision", "--key", "p256"] + arguments)
+        let password = try simulation.write("password", as: "password")
+        for item in try await simulation.items() where item.kind == "pkcs12" {
+            let file = simulation.scratch.path("\(item.filename)")
+            try await simulation.provider("export", item.identifier, "-o", file, "--password-file", password)
+            try await simulation.consumer("import", "--file", file, "--password-file", password)
+        }
+        let trust = simulation.scratch.path("trust.pem")
+        try await simulation.provider("trust", "-o", trust)
+        return trust
+    }
+
+    private func results(_ run: CommandRun) throws -> [VerificationDocument.Result] {
+        try run.document(VerificationDocument.self).results
+    }
+
+    private func outcome(_ check: String, _ run: CommandRun) throws -> String? {
+        try results(run).first?.checks.first { $0.check == check }?.outcome
+    }
+
+    /// Runs a line as it was printed, in a shell that finds the built commands.
+    private func paste(_ line: String) throws -> Int32 {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", line]
+        let folder = URL(fileURLWithPath: BuiltCommand.consumer.path).deletingLastPathComponent().path
+        shell.environment = ["PATH": "\(folder):/usr/bin:/bin", "KEYSHARE_DEVICE": simulation.device]
+        shell.standardOutput = FileHandle.nullDevice
+        shell.standardError = FileHandle.nullDevice
+        try shell.run()
+        shell.waitUntilExit()
+        return shell.terminationStatus
+    }
+
+    // MARK: - History
+
+    @Test("What has only expired is counted apart, and the hint is the command that accepts it")
+    func history() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "3")
+        let run = try await simulation.consumer("verify", "--trust", trust)
+        #expect(run.status == 7)
+        #expect(run.errors.contains("2 of 3 identities have expired, and nothing else is wrong"))
+        #expect(run.text.split(separator: "\n").count { $0.hasSuffix("  EXPIRED") } == 2)
+        let hint = try #require(run.errors.firstMatch(of: /hint: [^:]*: (.*--allow-expired)\n/)).1
+        #expect(try paste(String(hint)) == 0)
+
+        let document = try await simulation.consumer("verify", "--trust", trust, "--json")
+            .document(VerificationDocument.self)
+        #expect(document.summary == .init(valid: 1, expired: 2, failed: 0, unchecked: 0))
+        #expect(document.results.map(\.expired) == document.results.map { !$0.valid })
+        #expect(document.results.allSatisfy { $0.identity.person != nil && $0.identity.edipi?.count == 10 })
+    }
+
+    @Test("The command of a hint quotes what a shell would take apart")
+    func quoting() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "2")
+        let odd = simulation.scratch.path("it's a trust;file")
+        try FileManager.default.copyItem(atPath: trust, toPath: odd)
+        let run = try await simulation.consumer("verify", "--trust", odd)
+        let hint = try #require(run.errors.firstMatch(of: /hint: [^:]*: (.*)\n/)).1
+        #expect(try paste(String(hint)) == 0)
+    }
+
+    // MARK: - Revocation
+
+    @Test("A list that does not settle the identity gives exit code 7, and the list that would is named")
+    func unsettled() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        let lists = simulation.scratch.path("lists.pem")
+        try await simulation.provider("trust", "--crl", "-o", lists)
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", lists).status == 0)
+        // The lists of other authorities of the kind.
+        let pem = String(decoding: try simulation.scratch.read("lists.pem"), as: UTF8.self)
+        let first = try #require(pem.range(of: "-----END X509 CRL-----\n")).upperBound
+        let one = try simulation.write(String(pem[..<first]), as: "one.pem")
+        let run = try await simulation.consumer("verify", "--trust", trust, "--crl", one, "--json")
+        #expect(run.status == 7)
+        #expect(try outcome("revocation", run) == "not settled")
+        let check = try #require(try results(run).first?.checks.first { $0.check == "revocation" })
+        #expect(check.explanation.contains("would settle it"))
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--ocsp", one).status == 5)
+        let empty = simulation.scratch.path("empty")
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", empty).status == 7)
+        #expect(try await simulation.consumer("verify", "--trust", empty).status == 5)
+    }
+
+    @Test("The provider's own PKI answers what is fetched, and a revoked identity fails")
+    func fetching() async throws {
+        let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
+        let text = try await running.errors(upTo: "listening on ")
+        let port = try #require(text.firstMatch(of: /answers at http:\/\/127\.0\.0\.1:(\d+)\n/)).1
+        let password = try simulation.write("password", as: "password")
+        let base = ["--key", "p256", "--pki", "http://127.0.0.1:\(port)"]
+        try await simulation.provider(["provision", "--types", "signature", "--generations", "1"] + base)
+        let item = try await simulation.firstIdentifier()
+        let good = simulation.scratch.path("good.p12")
+        try await simulation.provider("export", item, "-o", good, "--password-file", password)
+        let revoked = simulation.scratch.path("revoked.p12")
+        try await simulation.provider(
+            ["provision", "--fault", "revoked", "-o", revoked, "--password-file", password] + base)
+        // The roots alone: what lies between is fetched.
+        let authorities = try await simulation.provider("trust", "--json").document(AuthoritiesDocument.self)
+        let roots = try simulation.write(
+            authorities.certificates.filter { $0.subject.contains("Root") }.map(\.pem).joined(),
+            as: "roots.pem")
+        func verify(_ file: String, _ more: String...) async throws -> CommandRun {
+            try await simulation.consumer(
+                ["verify", "--trust", roots, "--file", file, "--password-file", password, "--json"] + more)
+        }
+
+        let closed = try await verify(good)
+        #expect(closed.status == 7)
+        #expect(try outcome("chain", closed) == "fail")
+        let open = try await verify(good, "--fetch")
+        #expect(open.status == 0, "\(open.text)")
+        #expect(try outcome("revocation", open) == "pass")
+        let fetched = try #require(try results(open).first?.fetched)
+        #expect(Set(fetched.map(\.kind)) == ["issuer", "status"])
+        #expect(fetched.allSatisfy { $0.arrived })
+        let bad = try await verify(revoked, "--fetch")
+        #expect(bad.status == 7)
+        #expect(try outcome("revocation", bad) == "fail")
+        #expect(try outcome("chain", bad) == "pass")
+
+        running.signal(SIGTERM)
+        #expect(try await running.finish().status == 0)
+        let silent = try await verify(good, "--fetch")
+        #expect(silent.status == 7)
+        let unanswered = try #require(try results(silent).first?.fetched)
+        #expect(unanswered.allSatisfy { !$0.arrived })
+    }
+
+    @Test("Nothing is fetched from another machine that is not named, and the hint names it")
+    func foreignHost() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        let run = try await simulation.consumer("verify", "--trust", trust, "--fetch")
+        #expect(run.status == 7)
+        #expect(run.errors.contains("--fetch-from"))
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--fetch-from", "x").status == 64)
+    }
+
+    // MARK: - What is checked
+
+    @Test("A bare certificate is checked without a key, in PEM, in DER and in a folder")
+    func bareCertificates() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        let held = try #require(try await simulation.held().first).label
+        let label = try await simulation.consumer("show", held, "--json")
+        #expect(label.status == 0)
+        let authorities = try await simulation.provider("trust", "--json").document(AuthoritiesDocument.self)
+        let issuing = try #require(authorities.certificates.first { !$0.subject.contains("Root") })
+        let folder = simulation.scratch.path("certificates")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try issuing.pem.write(toFile: folder + "/a.pem", atomically: true, encoding: .utf8)
+        let base64 = issuing.pem.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
+        try #require(Data(base64Encoded: base64)).write(to: URL(fileURLWithPath: folder + "/b.cer"))
+        try "no certificate".write(toFile: folder + "/README", atomically: true, encoding: .utf8)
+        for (file, count) in [(folder + "/a.pem", 1), (folder + "/b.cer", 1), (folder, 2)] {
+            let run = try await simulation.consumer("verify", "--trust", trust, "--file", file, "--json")
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(try results(run).count == count)
+            #expect(try outcome("key match", run) == "not checked")
+            #expect(try results(run).first?.file?.hasPrefix(folder) == true)
+        }
+    }
+
+    @Test("A .p7c gives what is trusted, what lies between, and what is checked")
+    func bundles() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        let authorities = try Certificate.pem(simulation.scratch.read("trust.pem"))
+        let (roots, others) = (authorities.filter(\.isSelfIssued), authorities.filter { !$0.isSelfIssued })
+        func bundle(_ certificates: [Certificate], _ name: String) throws -> String {
+            let path = simulation.scratch.path(name)
+            try Data(BundleSamples.bundle(certificates.map(\.der), []))
+                .write(to: URL(fileURLWithPath: path))
+            return path
+        }
+        let rootBundle = try bundle(roots, "roots.p7c")
+        let between = try bundle(others, "between.p7c")
+        let open = try await simulation.consumer(
+            "verify", "--trust", rootBundle, "--untrusted", between, "--json")
+        #expect(open.status == 0, "\(open.errors)")
+        #expect(try results(open).first?.path.count == 3)
+        let closed = try await simulation.consumer("verify", "--trust", rootBundle, "--json")
+        #expect(closed.status == 7)
+        let checked = try await simulation.consumer("verify", "--trust", trust, "--file", between, "--json")
+        #expect(checked.status == 0)
+        #expect(try results(checked).count == others.count)
+    }
+
+    @Test("More certificates than one run checks are refused before any is checked, and the limit is named")
+    func manyCertificates() async throws {
+        let key = try PrivateKey.generate(.p256)
+        let start = Date(timeIntervalSince1970: 1_733_184_000)
+        var template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", "User")]), serialNumber: [1, 2, 3, 4],
+            notBefore: start, notAfter: start + 86_400)
+        template.basicConstraints = .init(isCertificateAuthority: true)
+        let issuer = try CertificateIssuer(selfSigned: template, privateKey: key)
+        template.basicConstraints = nil
+        let user = try issuer.issue(
+            CertificateTemplate(
+                subject: DistinguishedName([.init("CN", "Many")]), serialNumber: [1, 2, 3, 4],
+                notBefore: start, notAfter: start + 86_400), to: key)
+        let place = try #require(user.der.firstRange(of: [2, 4, 1, 2, 3, 4])).upperBound
+        // Their signatures are wrong, but they differ.
+        let text = (0...5_000).map { number in
+            var der = user.der
+            der[place - 2] = UInt8(number >> 8)
+            der[place - 1] = UInt8(number & 0xFF)
+            return PEM.text("CERTIFICATE", der)
+        }.joined()
+        let file = try simulation.write(text, as: "many.pem")
+        let trust = try simulation.write(issuer.certificate.pem, as: "root.pem")
+        let run = try await simulation.consumer("verify", "--trust", trust, "--file", file, "--json")
+        #expect(run.status == 10)
+        #expect(run.errors.contains("more than 5000 certificates to check in one run"))
+    }
+
+    @Test("A purpose is checked along the path, and a misspelt one is guessed")
+    func purposes() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        for (purpose, status) in [
+            ("smimesign", Int32(0)), ("any", 0), ("sslserver", 7), ("smartcard-logon", 7),
+        ] {
+            let run = try await simulation.consumer(
+                "verify", "--trust", trust, "--purpose", purpose, "--json")
+            #expect(run.status == status, "\(purpose): \(run.text)")
+            if status == 7 { #expect(try outcome("extended key usage", run) == "fail") }
+        }
+        let typo = try await simulation.consumer("verify", "--trust", trust, "--purpose", "smimesing")
+        #expect(typo.status == 64 && typo.errors.contains("did you mean smimesign?"))
+    }
+
+    @Test("The policy inputs, the level and the strictness reach the verifier")
+    func inputs() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        func status(_ arguments: String...) async throws -> Int32 {
+            try await simulation.consumer(["verify", "--trust", trust] + arguments).status
+        }
+        #expect(try await status("--explicit-policy") == 0)
+        #expect(try await status("--policy", "1.2.3") == 7)
+        #expect(try await status("--security-level", "3") == 0)
+        #expect(try await status("--security-level", "4") == 64)
+        #expect(try await status("--strict") == 0)
+        #expect(try await status("--policy", "dotted") == 64)
+    }
+
+    // MARK: - The picture
+
+    @Test("The path is explained as a tree, and drawn as XML and as DOT")
+    func picture() async throws {
+        let trust = try await provision(
+            "--types", "signature", "--generations", "1", "--person", "Dana Example")
+        let svg = simulation.scratch.path("paths.svg")
+        let run = try await simulation.consumer("verify", "--trust", trust, "--explain", "--graph", svg)
+        #expect(run.status == 0, "\(run.errors)")
+        for part in [
+            "valid path (the only one tried", "[anchor]", "\u{2514}\u{2500} CN=Test Email CA 1", "below",
+        ] {
+            #expect(run.text.contains(part), "\(part) in \(run.text)")
+        }
+        let parser = XMLParser(data: try Data(contentsOf: URL(fileURLWithPath: svg)))
+        #expect(parser.parse())
+        let drawing = String(decoding: try simulation.scratch.read("paths.svg"), as: UTF8.self)
+        #expect(drawing.contains("<svg") && drawing.contains("EXAMPLE.DANA") && drawing.contains("(anchor)"))
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--graph", svg).status == 0)
+        let other = try simulation.write("my own", as: "own.svg")
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--graph", other).status != 0)
+        #expect(try simulation.scratch.read("own.svg") == Array("my own".utf8))
+        let dot = simulation.scratch.path("paths.dot")
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--graph", dot).status == 0)
+        #expect(
+            String(decoding: try simulation.scratch.read("paths.dot"), as: UTF8.self).hasPrefix(
+                "digraph paths {"))
+        #expect(try await simulation.consumer("verify", "--trust", trust, "--graph", "x.png").status == 64)
+        let path = try #require(
+            try results(try await simulation.consumer("verify", "--trust", trust, "--json")).first)
+        #expect(path.path.map(\.role) == ["leaf", "authority", "anchor"])
+        #expect(path.end == "found" && path.attempts.count == 1)
+    }
+}

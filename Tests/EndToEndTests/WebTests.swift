@@ -1,0 +1,108 @@
+import CommandSupport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The page of a device", .timeLimit(.minutes(5)))
+struct WebTests {
+    /// Starts the page's server and gives the port and the secret of its address.
+    private func start(
+        _ simulation: Simulation, _ arguments: String...
+    ) async throws -> (command: RunningCommand, port: Int, key: String) {
+        let command = try RunningCommand(
+            .device, ["web"] + arguments, environment: ["KEYSHARE_DEVICE": simulation.device])
+        var line = ""
+        try await command.waitForOutput { text in
+            line = text
+            return text.hasSuffix("\n")
+        }
+        let match = try #require(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?key=([0-9a-f]{32})\n/))
+        return (command, try #require(Int(match.1)), String(match.2))
+    }
+
+    private func get(_ path: String, _ port: Int, host: String? = nil, cookie: String? = nil) async throws
+        -> HTTPReply
+    {
+        let peer = try RawPeer(port: port)
+        let fields = "Host: \(host ?? "127.0.0.1:\(port)")\r\n" + (cookie.map { "Cookie: \($0)\r\n" } ?? "")
+        return try #require(try await peer.http(Array("GET \(path) HTTP/1.1\r\n\(fields)\r\n".utf8)))
+    }
+
+    @Test("The address lets one in, everything else is 403, and SIGTERM ends the server with 0")
+    func access() async throws {
+        let simulation = try Simulation()
+        let (command, port, key) = try await start(simulation)
+        for path in ["/", "/page.js", "/api/state", "/?key=" + String(repeating: "0", count: 32)] {
+            let reply = try await get(path, port)
+            #expect(reply.status == 403 && reply.body.count < 80, "\(path)")
+        }
+        #expect(try await get("/?key=" + key, port, host: "evil.example").status == 403)
+        let entrance = try await get("/?key=" + key, port)
+        #expect(entrance.status == 303 && entrance.fields["location"] == "/")
+        let cookie = String(try #require(entrance.fields["set-cookie"]?.split(separator: ";").first))
+        let page = try await get("/", port, cookie: cookie)
+        #expect(
+            page.status == 200
+                && page.fields["content-security-policy"]?.hasPrefix("default-src 'none'") == true)
+        #expect(
+            page.fields["cache-control"] == "no-store" && page.fields["access-control-allow-origin"] == nil)
+        #expect(try await get("/api/state", port, cookie: cookie).status == 200)
+        #expect(try await get("/api/nothing", port, cookie: cookie).status == 404)
+        command.signal(SIGTERM)
+        let run = try await command.finish()
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    @Test("A port in use is 74 with the port, and an address of others is refused")
+    func portInUse() async throws {
+        let simulation = try Simulation()
+        let (command, port, _) = try await start(simulation)
+        let taken = try await simulation.device("web", "--listen", "127.0.0.1:\(port)", "--json")
+        #expect(taken.status == 74 && taken.text.contains("127.0.0.1:\(port)"))
+        #expect(try taken.errorCode() == "address-in-use")
+        #expect(try await simulation.device("web", "--listen", "0.0.0.0:8080").status == 64)
+        command.signal(SIGINT)
+        #expect(try await command.finish().status == 0)
+    }
+
+    @Test("A replay that is no recording is 5, and needs no device")
+    func noRecording() async throws {
+        let simulation = try Simulation()
+        let file = try simulation.write("{}", as: "other.json")
+        let run = try await simulation.device("web", "--replay", file)
+        #expect(run.status == 5 && run.errors.contains("other.json is no recording"))
+        #expect(!FileManager.default.fileExists(atPath: simulation.device))
+    }
+
+    /// The cases of scripts/web-check, by name.
+    private static let cases = [
+        "request", "explained", "archive", "legacy", "locked", "fault", "recording", "names",
+    ]
+
+    @Test(
+        "A browser finds the page as it should be",
+        .enabled(if: WebBrowser.isAvailable, "there is no chromium with a chromedriver"), .serialized,
+        arguments: cases)
+    func browser(name: String) async throws {
+        let run = try await SecondClient.python([PackageFolder.path + "/scripts/web-check", name])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test(
+        "The cases above are those of the script",
+        .enabled(if: SecondClient.isAvailable, "there is no python3"))
+    func allCases() async throws {
+        let run = try await SecondClient.python([PackageFolder.path + "/scripts/web-check", "--list"])
+        #expect(run.output.split(separator: "\n").map(String.init) == Self.cases)
+    }
+}
+
+/// The browser that scripts drive.
+enum WebBrowser {
+    static let isAvailable =
+        SecondClient.isAvailable
+        && ["chromium", "chromedriver"].allSatisfy {
+            FileManager.default.isExecutableFile(atPath: "/usr/bin/" + $0)
+        }
+}

@@ -1,0 +1,260 @@
+import DeviceSimulation
+import Foundation
+import KeyOperations
+import KeySharing
+import OpenSSL
+import PersistentToken
+import SecretMemory
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import KeyShareProvider
+@testable import TestCredentials
+
+@Suite("Persistent token")
+struct TokenTests {
+    private let scratch: ScratchFolder
+    private let store: ProviderStore
+    private let tokens: TokenStore
+    private let clock = TestClock()
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try ProviderStore(try Device(folder: scratch.path("device")))
+        tokens = TokenStore(store)
+    }
+
+    /// The clock of the cache, which tests set forward.
+    private final class TestClock: Sendable {
+        private let instant = Mutex(ContinuousClock.now)
+
+        var now: ContinuousClock.Instant { instant.withLock(\.self) }
+        func advance(_ duration: Duration) { instant.withLock { $0 = $0.advanced(by: duration) } }
+    }
+
+    /// Makes identities of the types, and registers them.
+    private func register(
+        _ types: [CredentialType] = [.signature], algorithm: KeyAlgorithm = .p256,
+        rule: TokenKeyProperties.Rule = .cryptoTokenKit
+    ) async throws -> [String] {
+        let made = try await Provisioner(store).run(
+            ProvisioningRequest(
+                personCount: 1, types: types, generations: 1, algorithm: algorithm,
+                date: Date(timeIntervalSince1970: 1_790_000_000)),
+            from: .system)
+        let labels = made.made.map(\.label)
+        for label in labels {
+            let identity = try store.identity(label)
+            try tokens.add(identity.certificate, identity.privateKey, rule: rule)
+        }
+        return labels
+    }
+
+    private func keys(_ change: (inout TokenKeys.Behaviour) -> Void = { _ in }) -> TokenKeys {
+        var behaviour = TokenKeys.Behaviour()
+        change(&behaviour)
+        return TokenKeys(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
+    }
+
+    private func signing(_ label: String, _ algorithm: SecKeyAlgorithm) -> TokenUse {
+        TokenUse(objectID: label, algorithm, data: Array("abc".utf8))
+    }
+
+    private func message(_ label: String) -> TokenUse {
+        signing(label, .ecdsaSignatureX962(.message, .sha256))
+    }
+
+    /// The error of a use; fails the test where it succeeds.
+    private func error(of keys: TokenKeys, _ use: TokenUse) async -> TokenError? {
+        do throws(TokenError) {
+            _ = try await keys.use(use)
+            Issue.record("the use succeeded")
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("A registered key signs, and the certificate verifies it")
+    func signs() async throws {
+        let label = try #require(try await register().first)
+        let signature = try await keys().use(message(label))
+        let bytes = signature.withTransientArray { $0.map(\.self) }
+        let key = try store.certificate(label).publicKey
+        #expect(try key.verify(bytes, of: Array("abc".utf8), .ecdsaSignatureX962(.message, .sha256)))
+    }
+
+    @Test("Registering again replaces the registration; removing it leaves the identity")
+    func lifetime() async throws {
+        let label = try #require(try await register().first)
+        let identity = try store.identity(label)
+        try tokens.add(identity.certificate, identity.privateKey, rule: .rfc5280)
+        #expect(try tokens.registrations().map(\.label) == [label])
+        #expect(try tokens.registrations().map(\.rule) == [.rfc5280])
+        #expect(try tokens.remove(label))
+        #expect(try !tokens.remove(label))
+        #expect(try tokens.registrations().isEmpty)
+        #expect(try store.identities().map(\.label) == [label])
+        #expect(await error(of: keys(), message(label))?.obstacle == .notRegistered)
+    }
+
+    @Test(
+        "Emptying the keychain leaves no registration, and a backup brings back those of published identities"
+    )
+    func backup() async throws {
+        let labels = try await register([.signature, .encryption])
+        try tokens.add(PKCS12Samples.first.certificate, PKCS12Samples.first.key, rule: .cryptoTokenKit)
+        _ = try store.backUp(to: scratch.path("backup"))
+        _ = try store.removeAll()
+        #expect(try tokens.registrations().isEmpty)
+        _ = try store.restore(from: scratch.path("backup"))
+        // No backup holds keys that ask for a passcode.
+        #expect(try tokens.registrations().map(\.label) == labels)
+        #expect(try tokens.registrations().map(\.hasKey) == [true, true])
+    }
+
+    @Test("An identity that is registered without being published is in no list of key sharing, and signs")
+    func tokenOnly() async throws {
+        let label = try #require(try await register().first)
+        let identity = try store.identity(label)
+        _ = try store.removeAll()
+        try tokens.add(identity.certificate, identity.privateKey, rule: .cryptoTokenKit)
+        #expect(try store.identities().isEmpty)
+        _ = try await keys().use(message(label))
+    }
+
+    @Test("The user is asked once in 180 seconds for each key, counted from the opening")
+    func cache() async throws {
+        let labels = try await register([.signature, .authentication])
+        let keys = keys()
+        _ = try await keys.use(message(labels[0]))
+        try UserPresence(store.device).set(.deny)
+        clock.advance(.seconds(179))
+        _ = try await keys.use(message(labels[0]))
+        #expect(await error(of: keys, message(labels[1]))?.obstacle == .userDenied)
+        clock.advance(.seconds(1))
+        #expect(await error(of: keys, message(labels[0]))?.obstacle == .userDenied)
+        #expect(keys.openKeys == 0)
+    }
+
+    @Test("Lock, restart, a change of registrations and the end of the provider close every key")
+    func closes() async throws {
+        let labels = try await register([.signature, .authentication])
+        let device = store.device
+        let keys = keys()
+        let closings: [() throws -> Void] = [
+            {
+                try device.lock()
+                try device.unlock()
+            },
+            {
+                try device.restart()
+                try device.unlock()
+            }, { _ = try tokens.remove(labels[1]) }, { keys.forget() },
+        ]
+        for close in closings {
+            try UserPresence(device).set(.allow)
+            _ = try await keys.use(message(labels[0]))
+            try UserPresence(device).set(.deny)
+            try close()
+            #expect(await error(of: keys, message(labels[0]))?.obstacle == .userDenied)
+        }
+    }
+
+    @Test("The device's state decides: locked, not unlocked since the start, and without a passcode")
+    func states() async throws {
+        let label = try #require(try await register().first)
+        let keys = keys()
+        _ = try await keys.use(message(label))
+        try store.device.lock()
+        #expect(await error(of: keys, message(label))?.obstacle == .deviceLocked)
+        #expect(await error(of: keys, message(label))?.code == .authenticationNeeded)
+        try store.device.restart()
+        #expect(await error(of: keys, message(label))?.obstacle == .deviceLocked)
+        try store.device.unlock()
+        _ = try await keys.use(message(label))
+        try store.device.removePasscode()
+        #expect(await error(of: keys, message(label))?.obstacle == .passcodeRemoved)
+        #expect(await error(of: keys, message(label))?.code == .objectNotFound)
+        #expect(try tokens.registrations().map(\.hasKey) == [false])
+        try store.device.setPasscode()
+        #expect(await error(of: keys, message(label))?.obstacle == .keyMissing)
+    }
+
+    @Test("The sample's token hides lock and refusal behind a key that is not found")
+    func sampleErrors() async throws {
+        let label = try #require(try await register(algorithm: .rsa(bits: 2048)).first)
+        let use = signing(label, .rsaSignaturePKCS1v15(.message, .sha256))
+        let sample = keys { $0.isLikeTheSample = true }
+        for answer in [UserPresence.Answer.deny, .cancel] {
+            try UserPresence(store.device).set(answer)
+            let hidden = await error(of: sample, use)
+            #expect(hidden?.code == .objectNotFound)
+            #expect(hidden?.status == .itemNotFound)
+            #expect(hidden?.obstacle == (answer == .deny ? .userDenied : .userCanceled))
+            #expect(await error(of: keys(), use)?.status == .userCanceled)
+        }
+        try store.device.lock()
+        #expect(await error(of: sample, use)?.status == .itemNotFound)
+    }
+
+    @Test("The sample's token supports RSA by the algorithm's name alone, and nothing for curves")
+    func sampleAlgorithms() async throws {
+        let label = try #require(try await register().first)
+        let sample = keys { $0.isLikeTheSample = true }
+        let curve = await error(of: sample, message(label))
+        #expect(curve?.status == .parameter)
+        #expect(curve?.reason.contains("does not support") == true)
+        // An RSA algorithm is supported even for a key on a curve, and fails when it is used.
+        let rsa = await error(of: sample, signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
+        #expect(rsa?.status == .parameter)
+    }
+
+    @Test("Key usage forbids what the certificate is not for; without one the rule decides")
+    func usage() async throws {
+        let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
+        let refused = await error(of: keys(), signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
+        #expect(refused?.obstacle == .usageForbids)
+        #expect(refused?.code == .badParameter)
+        let sample = keys { $0.isLikeTheSample = true }
+        _ = try await sample.use(signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
+    }
+
+    @Test("What does not decrypt is corrupted data, and with the sample's token an answer without an error")
+    func undecryptable() async throws {
+        let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
+        let use = TokenUse(
+            objectID: label, .rsaEncryptionOAEP(.sha256), data: [UInt8](repeating: 1, count: 256))
+        #expect(await error(of: keys(), use)?.code == .corruptedData)
+        #expect(await error(of: keys { $0.isLikeTheSample = true }, use)?.status == .internalError)
+        #expect(await error(of: keys { $0.fault = .decryptWithoutError }, use)?.code == .communicationError)
+    }
+
+    @Test("Each fault does what it says", arguments: TokenFault.allCases)
+    func faults(fault: TokenFault) async throws {
+        let labels = try await register([.signature, .authentication])
+        let faulty = keys { $0.fault = fault }
+        switch fault {
+        case .cancelLooksLikeNotFound:
+            try UserPresence(store.device).set(.cancel)
+            #expect(await error(of: faulty, message(labels[0]))?.code == .objectNotFound)
+        case .staleConfiguration:
+            #expect(await error(of: faulty, message(labels[0]))?.obstacle == .notRegistered)
+        case .foregroundTimeout:
+            #expect(await error(of: faulty, message(labels[0]))?.obstacle == .foregroundTimeout)
+        case .certificateWithoutKey:
+            #expect(await error(of: faulty, message(labels[0]))?.obstacle == .keyMissing)
+        case .keyOfAnotherCertificate, .wrongSignature:
+            let signature = try await faulty.use(message(labels[0])).withTransientArray { $0.map(\.self) }
+            func verifies(_ label: String) throws -> Bool {
+                try store.certificate(label).publicKey.verify(
+                    signature, of: Array("abc".utf8), .ecdsaSignatureX962(.message, .sha256))
+            }
+            #expect(try !verifies(labels[0]))
+            #expect(try verifies(labels[1]) == (fault == .keyOfAnotherCertificate))
+        case .slow, .decryptWithoutError: _ = try await faulty.use(message(labels[0]))
+        }
+        #expect(!fault.explanation.isEmpty)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import KeyShareClient
+import KeyShareWire
+import KeySharing
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import KeyShareServer
+
+@Suite("Events for those who watch a provider", .timeLimit(.minutes(1)))
+struct EventTests {
+    /// Waits until as many events have come as are wanted.
+    private func events(
+        _ count: Int, after last: UInt64, _ watcher: ProviderClient
+    ) async throws -> [ProviderEvent] {
+        var events: [ProviderEvent] = []
+        var last = last
+        while events.count < count {
+            let page = try await watcher.events(after: last)
+            #expect(page.lost == 0)
+            events += page.events
+            last = page.last
+        }
+        return events
+    }
+
+    @Test("A subscriber is told of every request of others, with item, sizes and outcome, and not of its own")
+    func fetch() async throws {
+        try await withServer { path, _ in
+            let watcher = try await ProviderClient.connect(path: path, clientName: "watcher")
+            let start = try await watcher.events(after: nil)
+            #expect(start.events.isEmpty && start.lost == 0)
+            let client = try await ProviderClient.connect(path: path, clientName: "somebody")
+            let item = try #require(try await client.items(in: Item.root).first { $0.kind == .pkcs12 })
+            try await client.startAccessing(item.identifier)
+            let password = try await client.fetchPassword(for: item.identifier)
+            let bytes = try await client.readAll(item.identifier)
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await client.startAccessing("nothing")
+            }
+            await client.close()
+            let events = try await events(8, after: start.last, watcher)
+            #expect(
+                events.map(\.kind) == [
+                    .opened, .request(0x01), .request(0x02), .request(0x05), .request(0x07), .request(0x06),
+                    .request(0x05), .closed,
+                ])
+            #expect(
+                events.map(\.subject) == [
+                    "", "somebody", "root", item.identifier, item.identifier, item.identifier, "nothing", "",
+                ])
+            #expect(events.map(\.failure) == [0, 0, 0, 0, 0, 0, 4, 0])
+            #expect(Set(events.map(\.connection)) == [2] && Set(events.map(\.processID)) == [getpid()])
+            #expect(events[4].sent == UInt32(Wire.headerSize + 2 + password.count))
+            #expect(events[5].sent == UInt32(Wire.headerSize + 8 + bytes.count))
+            #expect(events.map(\.microseconds) == events.map(\.microseconds).sorted())
+            #expect(abs(Double(events[0].microseconds) / 1e6 - Date().timeIntervalSince1970) < 60)
+            await watcher.close()
+        }
+    }
+
+    @Test("A subscriber that is too slow is told how many events it has lost, and gets the latest")
+    func lost() async throws {
+        try await withServer { path, _ in
+            let watcher = try await ProviderClient.connect(path: path)
+            let start = try await watcher.events(after: nil)
+            let client = try await ProviderClient.connect(path: path)
+            let count = EventFeed.kept + 1_000
+            for _ in 0..<count { try await client.stopAccessing("anything") }
+            var (last, lost, seen) = (start.last, UInt64(0), 0)
+            while last < start.last + UInt64(count) + 2 {
+                let page = try await watcher.events(after: last)
+                #expect(page.last == last + page.lost + UInt64(page.events.count))
+                (last, lost, seen) = (page.last, lost + page.lost, seen + page.events.count)
+            }
+            // The connection's beginning and its hello are events, too.
+            #expect(lost == 1_002 && seen == EventFeed.kept)
+            await client.close()
+            await watcher.close()
+        }
+    }
+
+    @Test("Nothing is noted while nobody subscribes")
+    func inactive() throws {
+        var peer = ScriptedPeer()
+        _ = try peer.ask(.stopAccessing(identifier: "x"))
+        #expect(peer.session.notes.isEmpty)
+        peer.session.notesRequests = true
+        _ = try peer.ask(.item(identifier: "x"))
+        #expect(peer.session.notes.map(\.subject) == ["x"])
+    }
+
+    @Test("Sixteen connections are told of events, and another one when one of them has gone")
+    func subscribers() async throws {
+        try await withServer { path, _ in
+            var clients: [ProviderClient] = []
+            for _ in 0..<16 {
+                let client = try await ProviderClient.connect(path: path)
+                _ = try await client.events(after: nil)
+                clients.append(client)
+            }
+            let another = try await ProviderClient.connect(path: path)
+            await #expect(throws: ProviderFailure(.refused, "")) { try await another.events(after: nil) }
+            await clients[0].close()
+            // The provider learns of the end in its own time.
+            while (try? await another.events(after: nil)) == nil {}
+            for client in clients + [another] { await client.close() }
+        }
+    }
+
+    @Test("A request for events is answered when the time is over, and when the server stops")
+    func timeouts() async throws {
+        try await withServer { path, running in
+            let watcher = try await ProviderClient.connect(path: path)
+            let start = try await watcher.events(after: nil)
+            let page = try await watcher.events(after: start.last, wait: .milliseconds(1))
+            #expect(page == ProviderEventPage(events: [], last: start.last, lost: 0))
+            async let waiting = watcher.events(after: start.last)
+            // The second request is refused while the first one waits, and therefore tells that it does.
+            while true {
+                do {
+                    _ = try await watcher.events(after: nil)
+                } catch let failure as ProviderFailure where failure.code == .refused {
+                    break
+                }
+            }
+            running.cancel()
+            #expect(try await waiting.events.isEmpty)
+            await watcher.close()
+        }
+    }
+}

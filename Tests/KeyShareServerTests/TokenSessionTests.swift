@@ -1,0 +1,101 @@
+import KeyShareServer
+import KeyShareWire
+import NIOCore
+import PersistentToken
+import SecretMemory
+import TestSupport
+import Testing
+
+@Suite("Requests about tokens in a session")
+struct TokenSessionTests {
+    private static let use = TokenUse(
+        objectID: WireSamples.identifier, .ecdsaSignatureX962(.message, .sha256), data: [1, 2, 3])
+
+    /// A peer that speaks `version` with a provider that has a token.
+    private static func peer(version: UInt16 = 2) throws -> (
+        peer: ScriptedPeer, welcome: [ScriptedPeer.Answer]
+    ) {
+        var peer = ScriptedPeer(greeted: false, features: Wire.Feature.all)
+        let hello = Hello(minimumVersion: 1, maximumVersion: version, clientName: "", services: [])
+        let welcome = try peer.ask(.hello(hello))
+        return (peer, welcome)
+    }
+
+    @Test("The welcome of version 2 names the feature and the longer requests, that of version 1 neither")
+    func welcome() throws {
+        let newer = Welcome(
+            version: 2, serverName: "test", services: [], requestLimit: 65_536,
+            features: ["statistics", "events", "token", "token-objects"])
+        #expect(try Self.peer().welcome == [.reply(.welcome(newer), 1)])
+        let older = Welcome(version: 1, serverName: "test", services: [])
+        #expect(try Self.peer(version: 1).welcome == [.reply(.welcome(older), 1)])
+    }
+
+    @Test("Requests about tokens are unknown in version 1, and to a provider without a token")
+    func unknown() throws {
+        let requests = WireSamples.version2.requests.map(\.request).filter {
+            ![.hello, .statistics, .events].contains($0.messageType)
+        }
+        #expect(requests.count == 12)
+        for request in requests {
+            var older = try Self.peer(version: 1).peer
+            #expect(try older.ask(request) == [.failure(.unknownRequest, 1)])
+            var without = ScriptedPeer(greeted: false)
+            _ = try without.ask(
+                .hello(Hello(minimumVersion: 2, maximumVersion: 2, clientName: "", services: [])))
+            #expect(try without.ask(request) == [.failure(.unknownRequest, 1)])
+        }
+    }
+
+    @Test("A request of more than 4,096 bytes ends a connection of version 1, and is read in version 2")
+    func longRequests() throws {
+        var use = Self.use
+        use.data = [UInt8](repeating: 7, count: Wire.useDataLimit)
+        var bytes = ByteBuffer()
+        try ProviderRequest.use(use).encode(id: 1, into: &bytes, limit: Wire.longRequestLimit)
+        let frame = Array(bytes.readableBytesView)
+        var older = try Self.peer(version: 1).peer
+        #expect(older.give(frame) == [.failure(.malformed, 0), .close(.violation)])
+        var newer = try Self.peer().peer
+        #expect(newer.give(frame) == [.perform(.use(use), 1)])
+        use.data.append(7)
+        bytes = ByteBuffer()
+        try ProviderRequest.use(use).encode(id: 2, into: &bytes, limit: Wire.longRequestLimit)
+        #expect(newer.give(Array(bytes.readableBytesView)) == [.failure(.refused, 2)])
+        // A length beyond the longer limit is refused before anything waits for it.
+        #expect(newer.give([0, 1, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])
+    }
+
+    @Test("A use becomes a question, and its result or failure the reply; ended grants do not end it")
+    func use() throws {
+        var peer = try Self.peer().peer
+        #expect(try peer.ask(.use(Self.use), id: 5) == [.perform(.use(Self.use), 5)])
+        peer.session.endGrants()
+        #expect(
+            peer.complete(.used(SecretBytes([9]))) == [.reply(.used(SecretBytes([9])), 5)])
+        _ = try peer.ask(.use(Self.use), id: 6)
+        let error = TokenError(.canceledByUser, "no", obstacle: .userDenied)
+        #expect(peer.complete(.tokenFailed(error)) == [.reply(.tokenFailure(error), 6)])
+        _ = try peer.ask(.useEnd(handle: 3), id: 7)
+        #expect(
+            peer.complete(.used(SecretBytes([8]))) == [.reply(.useEnded(SecretBytes([8])), 7)])
+    }
+
+    @Test("Steps of a message are taken in order, and lists have a limit")
+    func others() throws {
+        var peer = try Self.peer().peer
+        var beginning = Self.use
+        beginning.data = []
+        #expect(try peer.ask(.useBegin(beginning)) == [.message(.begin(beginning), 1)])
+        #expect(
+            try peer.ask(.useUpdate(handle: 1, data: [4])) == [.message(.append(handle: 1, data: [4]), 1)])
+        #expect(try peer.ask(.useCancel(handle: 1)) == [.message(.cancel(handle: 1), 1)])
+        #expect(try peer.ask(.useEnd(handle: 1)) == [.perform(.useOfMessage(handle: 1), 1)])
+        #expect(
+            try peer.ask(.tokens(cursor: "x", limit: 0)) == [.perform(.tokens(cursor: "x", limit: 256), 1)])
+        #expect(try peer.ask(.tokenStatus) == [.perform(.tokenStatus, 1)])
+        var long = Self.use
+        long.objectID = String(repeating: "x", count: 257)
+        #expect(try peer.ask(.use(long)) == [.failure(.refused, 1)])
+    }
+}

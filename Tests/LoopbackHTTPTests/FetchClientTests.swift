@@ -1,0 +1,195 @@
+import LocalSockets
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LoopbackHTTP
+
+@Suite("The client for URLs in certificates")
+struct FetchClientTests {
+    /// Time enough for a machine with much else to do.
+    private static let patient: FetchClient.Limits = {
+        var limits = FetchClient.Limits()
+        limits.time = .seconds(600)
+        return limits
+    }()
+
+    /// Runs a server that answers each request line with bytes; `body` gets its port.
+    private func withServer(
+        _ answer: @escaping @Sendable (_ line: String, _ port: Int) -> String,
+        _ body: (Int) async throws -> Void
+    ) async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answerer(answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let result = await Result { () async throws in
+            try await body(try #require(server.localAddress?.port))
+        }
+        try await server.close()
+        try result.get()
+    }
+
+    private func reply(_ status: String, _ fields: String = "", _ content: String = "") -> String {
+        "HTTP/1.1 \(status)\r\n\(fields)Content-Length: \(content.utf8.count)\r\n\r\n\(content)"
+    }
+
+    private func fetched(_ url: String, by client: FetchClient = FetchClient(limits: patient)) async throws
+        -> String
+    {
+        String(decoding: try await client.fetch(url), as: UTF8.self)
+    }
+
+    @Test("It fetches from this machine, by address and by name, with the path and the query")
+    func plain() async throws {
+        try await withServer({ line, _ in self.reply("200 OK", "", line) }) { port in
+            for host in ["127.0.0.1", "localhost"] {
+                let client = FetchClient(hosts: [], limits: Self.patient) { _, port in
+                    try SocketAddress(ipAddress: "127.0.0.1", port: port)
+                }
+                let arrived = try await fetched("http://\(host):\(port)/a%20b?c=d#e", by: client)
+                #expect(arrived == "GET /a%20b?c=d HTTP/1.1")
+            }
+            let posted = try await FetchClient(limits: Self.patient).fetch(
+                "http://127.0.0.1:\(port)", posting: [1], of: "x/y")
+            #expect(String(decoding: posted, as: UTF8.self) == "POST / HTTP/1.1")
+        }
+    }
+
+    @Test(
+        "It asks no other machine unless that is named, and nothing but http:",
+        arguments: [
+            "http://pki.example/", "http://10.0.0.1/", "http://[fe80::1]/", "http://127.1/",
+            "http://2130706433/",
+            "http://0.0.0.0/", "https://127.0.0.1/", "file:///etc/passwd", "ldap://127.0.0.1/",
+            "ftp://127.0.0.1/",
+            "http://user@127.0.0.1/", "http:///", "http://127.0.0.1:0/", "nonsense", "",
+        ])
+    func refused(url: String) async throws {
+        let client = FetchClient(hosts: [], limits: Self.patient) { host, _ in
+            Issue.record("\(host) was resolved")
+            throw SocketError(.cannotConnect, "")
+        }
+        await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch(url) }
+    }
+
+    @Test("A name of this machine that leads elsewhere is not followed")
+    func rebound() async throws {
+        let client = FetchClient(hosts: [], limits: Self.patient) { _, port in
+            try SocketAddress(ipAddress: "10.0.0.1", port: port)
+        }
+        await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch("http://localhost/") }
+    }
+
+    @Test("A host that is named is resolved once, without regard to letter case, and asked there")
+    func named() async throws {
+        let count = Mutex(0)
+        try await withServer({ _, _ in self.reply("200 OK", "", "here") }) { port in
+            let client = FetchClient(hosts: ["PKI.example."], limits: Self.patient) { host, port in
+                count.withLock { $0 += 1 }
+                #expect(host == "pki.example")
+                return try SocketAddress(ipAddress: "127.0.0.1", port: port)
+            }
+            let arrived = try await fetched("http://pki.EXAMPLE:\(port)/", by: client)
+            #expect(arrived == "here")
+        }
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    @Test("It follows redirections on one machine as far as its limit")
+    func redirections() async throws {
+        try await withServer({ line, _ in
+            switch line {
+            case "GET /start HTTP/1.1": self.reply("302 Found", "Location: end\r\n")
+            case "GET /end HTTP/1.1": self.reply("200 OK", "", "end")
+            default: self.reply("301 Moved", "Location: /loop\r\n")
+            }
+        }) { port in
+            let arrived = try await fetched("http://127.0.0.1:\(port)/start")
+            #expect(arrived == "end")
+            await #expect(throws: SocketError(.malformedReply, "")) {
+                try await FetchClient(limits: Self.patient).fetch("http://127.0.0.1:\(port)/loop")
+            }
+        }
+    }
+
+    @Test(
+        "A redirection leads to no file, no other scheme, no host that is not named and no private address",
+        arguments: [
+            "file:///etc/passwd", "https://127.0.0.1/", "http://other.example/", "http://169.254.169.254/",
+            "http://inside.example/", "http://127.0.0.2/",
+        ])
+    func privateRedirection(location: String) async throws {
+        try await withServer({ _, _ in self.reply("302 Found", "Location: \(location)\r\n") }) { port in
+            let client = FetchClient(hosts: ["outside.example", "inside.example"], limits: Self.patient) {
+                host, port in
+                try SocketAddress(ipAddress: host == "inside.example" ? "10.0.0.1" : "127.0.0.1", port: port)
+            }
+            await #expect(throws: SocketError(.notLoopback, "")) {
+                try await client.fetch("http://outside.example:\(port)/")
+            }
+        }
+    }
+
+    @Test("It stops at a content that is too large, at any other status, and where time is up")
+    func limits() async throws {
+        var limits = Self.patient
+        limits.responseBytes = 10
+        let client = FetchClient(limits: limits)
+        limits.time = .milliseconds(50)
+        let hasty = FetchClient(limits: limits)
+        try await withServer({ line, _ in
+            switch line {
+            case "GET /large HTTP/1.1": self.reply("200 OK", "", String(repeating: "x", count: 11))
+            case "GET /slow HTTP/1.1": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nx"
+            default: self.reply("404 Not Found")
+            }
+        }) { port in
+            let base = "http://127.0.0.1:\(port)"
+            await #expect(throws: SocketError(.contentTooLarge, "")) {
+                try await client.fetch(base + "/large")
+            }
+            await #expect(throws: SocketError(.timedOut, "")) { try await hasty.fetch(base + "/slow") }
+            await #expect(throws: SocketError(.malformedReply, "")) { try await client.fetch(base + "/none") }
+        }
+    }
+
+    @Test(
+        "It knows from where an address can be reached",
+        arguments: [
+            ("127.0.0.1", AddressReach.loopback), ("::1", .loopback), ("::ffff:127.0.0.1", .loopback),
+            ("10.1.2.3", .special), ("172.31.0.1", .special), ("192.168.0.1", .special),
+            ("100.64.0.1", .special),
+            ("169.254.169.254", .special), ("0.0.0.0", .special), ("224.0.0.1", .special), ("::", .special),
+            ("fe80::1", .special), ("fd00::1", .special), ("::ffff:10.0.0.1", .special),
+            ("64:ff9b::a00:1", .special),
+            ("2001:db8::1", .special), ("2002:a00:1::1", .special), ("172.32.0.1", .wide), ("8.8.8.8", .wide),
+            ("2606:4700::1", .wide),
+        ])
+    func reach(address: String, reach: AddressReach) throws {
+        #expect(try SocketAddress(ipAddress: address, port: 80).reach == reach)
+    }
+}
+
+/// A channel handler that answers the first line of each request.
+private final class Answerer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answer: @Sendable (String, Int) -> String
+
+    init(_ answer: @escaping @Sendable (String, Int) -> String) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let text = String(buffer: unwrapInboundIn(data))
+        guard let line = text.split(separator: "\r\n").first, text.hasPrefix("GET") || text.hasPrefix("POST")
+        else { return }
+        let port = context.channel.localAddress?.port ?? 0
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer(String(line), port))), promise: nil)
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Fetching what certificates name URLs for")
+struct FetchingTests {
+    private static let base = "http://pki.example/"
+
+    private let root: TestAuthority
+    private let authority: TestAuthority
+
+    init() throws {
+        root = try TestAuthority.root("Root")
+        authority = try root.authority("Authority") {
+            $0.revocationListURLs = [Self.base + "root.crl"]
+        }
+    }
+
+    private func leaf(_ change: (inout CertificateTemplate) -> Void) throws -> Certificate {
+        try authority.leaf {
+            $0.issuerURLs = [Self.base + "authority.cer"]
+            change(&$0)
+        }
+    }
+
+    /// Validates `leaf` with a web of these answers; gives the result, what was recorded, and the URLs in order.
+    private func validate(
+        _ leaf: Certificate, untrusted: [Certificate] = [], limits: FetchLimits = .init(),
+        _ web: [String: [UInt8]]
+    ) async -> (result: PathValidation, records: [FetchRecord], asked: [String]) {
+        var asked: [String] = []
+        let fetcher = MaterialFetcher(limits: limits) { request in
+            asked.append(request.url)
+            return web[request.url].map { .arrived($0) } ?? .nothing("nothing is there")
+        }
+        let validator = Trial(trusted: [root.certificate], untrusted: untrusted).validator
+        let (result, records) = await fetcher.validate(
+            leaf, beside: [], at: TestAuthority.now, with: validator)
+        return (result, records, asked)
+    }
+
+    private func status(_ status: CertificateStatus, of leaf: Certificate) throws -> [UInt8] {
+        let request = try OCSPRequest(for: leaf, issuedBy: authority.certificate)
+        return try authority.issuer.statusResponse(
+            to: request, thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
+        ) { _ in status }
+    }
+
+    private func encoded(
+        _ authority: TestAuthority, _ entries: [CertificateRevocationList.Entry] = []
+    ) throws -> [UInt8] {
+        try authority.issuer.revocationList(
+            entries, thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end, number: [1]
+        ).der
+    }
+
+    @Test("gets the missing issuer, then the status of the leaf, then the list for the authority")
+    func everything() async throws {
+        let leaf = try leaf { $0.responderURLs = [Self.base + "ocsp"] }
+        let web = [
+            Self.base + "authority.cer": authority.certificate.der,
+            Self.base + "ocsp": try status(.good, of: leaf), Self.base + "root.crl": try encoded(root),
+        ]
+        let run = await validate(leaf, web)
+        #expect(run.result.isValid, "\(run.result.verification.checks)")
+        #expect(run.result.path.map(\.certificate) == [leaf, authority.certificate, root.certificate])
+        #expect(run.asked == ["authority.cer", "ocsp", "root.crl"].map { Self.base + $0 })
+        #expect(run.records.allSatisfy { $0.hasArrived })
+        #expect(run.result.path[0].revocation.count == 1 && run.result.path[1].revocation.count == 1)
+    }
+
+    @Test("finds what is revoked, by response and by list")
+    func revoked() async throws {
+        let byResponse = try leaf { $0.responderURLs = [Self.base + "ocsp"] }
+        let byList = try leaf { $0.revocationListURLs = [Self.base + "authority.crl"] }
+        let web = [
+            Self.base + "ocsp": try status(.revoked(TestAuthority.start, reason: 1), of: byResponse),
+            Self.base + "authority.crl": try encoded(authority, [TestAuthority.entry([9])]),
+            Self.base + "root.crl": try encoded(root),
+        ]
+        for leaf in [byResponse, byList] {
+            let run = await validate(leaf, untrusted: [authority.certificate], web)
+            #expect(run.result.verification.check(.revocation).outcome == .failed)
+        }
+    }
+
+    @Test("asks for a list where the responder does not know the certificate or is silent")
+    func fallback() async throws {
+        let leaf = try leaf {
+            $0.responderURLs = [Self.base + "ocsp"]
+            $0.revocationListURLs = [Self.base + "authority.crl"]
+        }
+        var web = [
+            Self.base + "authority.crl": try encoded(authority), Self.base + "root.crl": try encoded(root),
+        ]
+        for answer in [nil, try status(.unknown, of: leaf), [0x30, 0x00]] {
+            web[Self.base + "ocsp"] = answer
+            let run = await validate(leaf, untrusted: [authority.certificate], web)
+            #expect(run.result.isValid, "\(run.result.verification.checks)")
+            #expect(run.asked.contains(Self.base + "authority.crl"))
+        }
+    }
+
+    @Test("leaves revocation unsettled where nothing arrives, and unchecked where no place is named")
+    func nothing() async throws {
+        let leaf = try leaf { $0.revocationListURLs = [Self.base + "authority.crl", "ldap://x/y"] }
+        let silent = await validate(leaf, untrusted: [authority.certificate], [:])
+        #expect(silent.result.verification.check(.revocation).outcome == .unsettled)
+        let directory = silent.records.first { $0.url.hasPrefix("ldap") }
+        #expect(directory?.hasArrived == false)
+        #expect(directory?.outcome == "not asked: only http: URLs are fetched")
+        #expect(!silent.asked.contains("ldap://x/y"))
+        let placeless = try self.leaf { _ in }
+        let run = await validate(
+            placeless, untrusted: [authority.certificate], [Self.base + "root.crl": try encoded(root)])
+        #expect(run.result.verification.check(.revocation).outcome == .notChecked)
+        #expect(run.result.isValid)
+    }
+
+    @Test("gets the delta that a certificate or a list names, and does without one that does not arrive")
+    func deltas() async throws {
+        let delta = try authority.issuer.revocationList(
+            [TestAuthority.entry([9])], thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end,
+            number: [2], extensions: [EncodedExtension.delta]
+        ).der
+        let pointing = try authority.issuer.revocationList(
+            [], thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end, number: [1],
+            extensions: [EncodedExtension.freshest]
+        ).der
+        let byCertificate = try leaf {
+            $0.revocationListURLs = [Self.base + "authority.crl"]
+            $0.extensions = [EncodedExtension.freshest]
+        }
+        let byList = try leaf { $0.revocationListURLs = [Self.base + "authority.crl"] }
+        for (leaf, list) in [(byCertificate, try encoded(authority)), (byList, pointing)] {
+            var web = [Self.base + "authority.crl": list, Self.base + "root.crl": try encoded(root)]
+            let without = await validate(leaf, untrusted: [authority.certificate], web)
+            #expect(without.result.isValid, "\(without.result.verification.checks)")
+            #expect(without.asked.contains("http://x/d"))
+            web["http://x/d"] = delta
+            let with = await validate(leaf, untrusted: [authority.certificate], web)
+            #expect(with.result.verification.check(.revocation).outcome == .failed)
+        }
+    }
+
+    @Test("asks no URL twice for several certificates, and stops at its limits")
+    func limits() async throws {
+        var asked: [String] = []
+        let list = try encoded(authority)
+        let roots = try encoded(root)
+        let fetcher = MaterialFetcher { request in
+            asked.append(request.url)
+            return .arrived(request.url.hasSuffix("root.crl") ? roots : list)
+        }
+        let validator = Trial(trusted: [root.certificate], untrusted: [authority.certificate]).validator
+        for serial in [UInt8(20), 21, 22] {
+            let leaf = try authority.leaf(serial: [serial]) {
+                $0.revocationListURLs = [Self.base + "authority.crl"]
+            }
+            let (result, records) = await fetcher.validate(
+                leaf, beside: [], at: TestAuthority.now, with: validator)
+            #expect(result.isValid)
+            #expect(records.count == (serial == 20 ? 2 : 0))
+        }
+        #expect(asked.sorted() == [Self.base + "authority.crl", Self.base + "root.crl"])
+
+        var few = FetchLimits()
+        few.requests = 1
+        let leaf = try leaf { $0.revocationListURLs = (0..<3).map { Self.base + "\($0).crl" } }
+        let run = await validate(leaf, untrusted: [authority.certificate], limits: few, [:])
+        #expect(run.asked.count == 1)
+        #expect(run.records.contains { $0.outcome.contains("more than 1 requests") })
+    }
+
+    @Test("ends where authorities lead to each other forever")
+    func endless() async throws {
+        var count = 0
+        let key = authority.key
+        let root = root
+        let fetcher = MaterialFetcher { request in
+            count += 1
+            // Each answer names another issuer, which nobody knows.
+            let made = try? TestAuthority.root("Stranger \(count)", key: key).authority("Authority", key: key)
+            {
+                $0.issuerURLs = [Self.base + "\(count)"]
+            }
+            return made.map { .arrived($0.certificate.der) } ?? .nothing("nothing")
+        }
+        let (result, records) = await fetcher.validate(
+            try leaf { _ in }, beside: [], at: TestAuthority.now,
+            with: Trial(trusted: [root.certificate]).validator)
+        #expect(!result.isValid)
+        #expect(count <= 64 && records.count <= 66)
+    }
+}

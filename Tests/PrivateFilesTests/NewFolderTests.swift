@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PrivateFiles
+
+@Suite("Folders that appear complete")
+struct NewFolderTests {
+    private let scratch: ScratchFolder
+
+    init() throws {
+        scratch = try ScratchFolder()
+    }
+
+    @Test("A folder gets its name when it is complete, and nothing else is left")
+    func complete() throws {
+        let folder = try NewFolder(scratch.path("new") + "/", replacing: false)
+        try folder.add([1, 2], as: "a")
+        try folder.add([], as: "b")
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("new")))
+        try folder.publish()
+        folder.discard()
+        #expect(try scratch.names(scratch.path) == ["new"])
+        #expect(try scratch.read("new/a") == [1, 2])
+        #expect(try scratch.mode(scratch.path("new")) == 0o700)
+        #expect(try scratch.mode(scratch.path("new/b")) == 0o600)
+    }
+
+    @Test("A folder that is discarded leaves nothing")
+    func discarded() throws {
+        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        try folder.add([1], as: "a")
+        folder.discard()
+        #expect(try scratch.names(scratch.path).isEmpty)
+    }
+
+    @Test("A folder that is there is replaced only when that was asked for, and as a whole")
+    func replacing() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("new"), withIntermediateDirectories: false)
+        _ = try scratch.write([9], as: "new/old")
+        #expect(throws: FileError(.alreadyThere, path: "", "")) {
+            try NewFolder(scratch.path("new"), replacing: false)
+        }
+        let folder = try NewFolder(scratch.path("new"), replacing: true)
+        try folder.add([1], as: "a")
+        #expect(try scratch.names(scratch.path("new")) == ["old"])
+        try folder.publish()
+        #expect(try scratch.names(scratch.path("new")) == ["a"])
+        #expect(try scratch.names(scratch.path) == ["new"])
+    }
+
+    @Test("A name that was taken meanwhile is not lost")
+    func taken() throws {
+        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("new"), withIntermediateDirectories: false)
+        #expect(throws: FileError(.alreadyThere, path: "", "")) { try folder.publish() }
+        folder.discard()
+        #expect(try scratch.names(scratch.path) == ["new"])
+    }
+
+    @Test("What a killed process left is removed, and a folder that another fills is left alone")
+    func leftOver() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path(".new.unfinished"), withIntermediateDirectories: false)
+        _ = try scratch.write([9], as: ".new.unfinished/old")
+        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        #expect(throws: FileError(.inputOutput(EBUSY), path: "", "")) {
+            try NewFolder(scratch.path("new"), replacing: false)
+        }
+        try folder.publish()
+        #expect(try scratch.names(scratch.path("new")).isEmpty)
+    }
+
+    @Test("No name leads out of the folder, and none is written twice")
+    func names() throws {
+        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        for name in ["../a", "a/b", "", ".hidden"] {
+            #expect(throws: FileError(.unsuitablePath, path: "", "")) { try folder.add([], as: name) }
+        }
+        try folder.add([1], as: "a")
+        #expect(throws: FileError(.cannotCreate(EEXIST), path: "", "")) { try folder.add([2], as: "a") }
+        folder.discard()
+    }
+
+    @Test("A link, a file and a path without a name are no folders to replace")
+    func unsuitable() throws {
+        _ = try scratch.write([1], as: "file")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path)
+        #expect(throws: FileError(.notAFolder, path: "", "")) {
+            try NewFolder(scratch.path("file"), replacing: true)
+        }
+        #expect(throws: FileError(.symbolicLink, path: "", "")) {
+            try NewFolder(scratch.path("link"), replacing: true)
+        }
+        for path in [".", "..", scratch.path + "/.."] {
+            #expect(throws: FileError(.unsuitablePath, path: "", "")) { try NewFolder(path, replacing: true) }
+        }
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
+            try NewFolder(scratch.path("missing/new"), replacing: false)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import PrivateFiles
+import TestSupport
+import Testing
+
+@Suite("Files that are written where others may write")
+struct OutputFileTests {
+    private let scratch: ScratchFolder
+    /// The folder that others may write to.
+    private var shared: String { scratch.path("shared") }
+    private static let stranger: uid_t = 65_534
+
+    init() throws {
+        scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
+        try #require(unsafe chmod(shared, 0o1777) == 0)
+    }
+
+    private func link(_ path: String, to destination: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: destination)
+    }
+
+    /// Makes something another user's.
+    private func give(_ path: String) throws {
+        try #require(unsafe lchown(path, Self.stranger, Self.stranger) == 0)
+    }
+
+    @Test(
+        "A link, a pipe or a file of another user in a shared folder is refused, and nothing is written or read",
+        .enabled(if: geteuid() == 0, "only root can make another user's files"),
+        arguments: [0o1777, 0o777, 0o1770, 0o720] as [mode_t])
+    func strangers(mode: mode_t) throws {
+        try #require(unsafe chmod(shared, mode) == 0)
+        let victim = try scratch.write([1], as: "victim")
+        try link(shared + "/link", to: victim)
+        try link(shared + "/lost", to: scratch.path("none"))
+        try link(shared + "/folder", to: scratch.path)
+        try #require(unsafe mkfifo(shared + "/pipe", 0o666) == 0)
+        _ = try scratch.write([2], as: "shared/file")
+        for name in ["link", "lost", "folder", "pipe", "file"] { try give(shared + "/" + name) }
+        // A way that leads over the stranger's link.
+        try link(scratch.path("way"), to: shared + "/link")
+        let names = try scratch.names(shared)
+        for path in [
+            "shared/link", "shared/lost", "shared/folder/victim", "shared/pipe", "shared/file", "way",
+        ] {
+            #expect(throws: FileError(.strangersEntry, path: "", ""), "\(path)") {
+                try OutputFile.write([3], to: scratch.path(path))
+            }
+        }
+        #expect(try scratch.read("victim") == [1] && scratch.read("shared/file") == [2])
+        #expect(try scratch.names(shared) == names)
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("none")))
+    }
+
+    @Test(
+        "What the folder's owner made is followed, and what lies in a folder that nobody else can write to",
+        .enabled(if: geteuid() == 0, "only root can make another user's files"))
+    func owners() throws {
+        _ = try scratch.write([1], as: "file")
+        try link(shared + "/link", to: scratch.path("file"))
+        try give(shared + "/link")
+        try give(shared)
+        try OutputFile.write([2], to: shared + "/link")
+        #expect(try scratch.read("file") == [2])
+        try give(scratch.path("file"))
+        try OutputFile.write([3], to: scratch.path("file"))
+        #expect(try scratch.read("file") == [3])
+    }
+
+    @Test(
+        "Own links are followed, also several and relative ones, and the file that they lead to is replaced")
+    func ownLinks() throws {
+        try link(shared + "/first", to: "second")
+        try link(shared + "/second", to: "../other/../target")
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("other"), withIntermediateDirectories: false)
+        for bytes in [[1], [2, 3]] as [[UInt8]] {
+            try OutputFile.write(bytes, to: shared + "/first")
+            #expect(try scratch.read("target") == bytes)
+            #expect(try scratch.mode(scratch.path("target")) == 0o600)
+        }
+        #expect(FileIdentity(path: shared + "/second")?.type == S_IFLNK)
+        try link(shared + "/round", to: "round")
+        #expect(throws: FileError(.inputOutput(ELOOP), path: "", "")) {
+            try OutputFile.write([1], to: shared + "/round")
+        }
+    }
+
+    @Test("Bytes go into an own pipe, a device, and a descriptor that is open")
+    func others() throws {
+        let pipe = shared + "/pipe"
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        // A reader beside the writer; the pipe's buffer holds what is written until it is read.
+        let descriptor = unsafe open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try OutputFile.write([1, 2, 3], to: pipe)
+        var bytes = [UInt8](repeating: 0, count: 8)
+        #expect(unsafe read(descriptor, &bytes, bytes.count) == 3)
+        #expect(bytes.prefix(3) == [1, 2, 3])
+        try OutputFile.write([1], to: "/dev/null")
+        let file = unsafe open(scratch.path("open"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        try OutputFile.write([4, 5], to: "/dev/fd/\(file)")
+        #expect(try scratch.read("open") == [4, 5])
+    }
+
+    @Test(
+        "A folder, and a folder that is missing, are refused",
+        arguments: ["shared", "shared/", "none/file", ""])
+    func unsuitable(path: String) throws {
+        #expect(throws: FileError.self) {
+            try OutputFile.write([1], to: path.isEmpty ? "" : scratch.path(path))
+        }
+        #expect(try scratch.names(shared).isEmpty)
+    }
+}

@@ -1,0 +1,91 @@
+internal import Dispatch
+internal import Foundation
+internal import Glibc
+
+/// What came of a shell script whose output went to a terminal.
+package struct TerminalRun: Sendable {
+    /// The exit code of the script.
+    package let status: Int32
+    /// The lines on the terminal as a reader sees them at the end: without colours, and without status lines that were
+    /// overwritten.
+    package let lines: [String]
+
+    /// A terminal that cannot be made.
+    package struct NoTerminal: Error {}
+
+    /// Runs a script with bash. Its standard output and standard error are a pseudo-terminal (pty(7)) of so many
+    /// columns, its standard input is empty, and the built commands are found by name.
+    ///
+    /// - Parameters:
+    ///   - script: what bash runs.
+    ///   - columns: the width of the terminal.
+    ///   - folder: the folder in which it runs, which is its home folder too.
+    ///   - environment: variables beside PATH and HOME.
+    /// - Throws: `NoTerminal`, or where bash cannot be started.
+    package static func run(
+        _ script: String, columns: UInt16, in folder: String, environment: [String: String] = [:]
+    ) async throws -> TerminalRun {
+        // ioctl_tty(2): Swift's Glibc module has neither posix_openpt(3) nor the names of these requests.
+        let (setLock, number): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+        let master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var lock: CInt = 0
+        var index: CInt = 0
+        guard master >= 0, unsafe ioctl(master, setLock, &lock) == 0,
+            unsafe ioctl(master, number, &index) == 0
+        else { throw NoTerminal() }
+        let slave = unsafe open("/dev/pts/\(index)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard slave >= 0, unsafe ioctl(slave, UInt(TIOCSWINSZ), &size) == 0 else { throw NoTerminal() }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = ["-c", script]
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        let commands = URL(fileURLWithPath: BuiltCommand.provider.path).deletingLastPathComponent().path
+        process.environment = ["PATH": "\(commands):/usr/bin:/bin", "HOME": folder].merging(environment) {
+            $1
+        }
+        process.standardInput = FileHandle.nullDevice
+        let output = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        process.standardOutput = output
+        process.standardError = output
+        let end = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in end.continuation.finish() }
+        try process.run()
+        try output.close()
+        let bytes = await read(master)
+        for await _ in end.stream {}
+        return TerminalRun(
+            status: process.terminationStatus, lines: Self.lines(of: String(decoding: bytes, as: UTF8.self)))
+    }
+
+    /// Everything that is written to a terminal until nobody has it open any more.
+    private static func read(_ master: CInt) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var bytes: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                while true {
+                    let count = unsafe Glibc.read(master, &buffer, buffer.count)
+                    if count < 0, errno == EINTR { continue }
+                    // Linux says EIO once the last descriptor of the other side is closed.
+                    guard count > 0 else { break }
+                    bytes += buffer[..<count]
+                }
+                close(master)
+                continuation.resume(returning: bytes)
+            }
+        }
+    }
+
+    private static func lines(of text: String) -> [String] {
+        // A grapheme cluster of carriage return and line feed would hide both.
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let whole = String(String.UnicodeScalarView(line)).replacingOccurrences(
+                of: "\r\u{1B}[K", with: "\u{0}")
+            let last =
+                whole.split(separator: "\u{0}", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+            return last.replacingOccurrences(of: "\r", with: "").replacingOccurrences(
+                of: "\u{1B}\\[[0-9;]*[A-Za-z]", with: "", options: .regularExpression)
+        }
+    }
+}
