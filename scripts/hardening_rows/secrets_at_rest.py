@@ -91,8 +91,9 @@ def no_core(full):
             [*drop, command, "serve"], env=device.environment(), cwd=device.scratch,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            line = server.stderr.readline()
-            need(b"listening on" in line, f"the provider did not start: {line}")
+            # A new device is told of first.
+            lines = iter(server.stderr.readline, b"")
+            need(any(b"listening on" in line for line in lines), "the provider did not start")
             need(os.stat(f"/proc/{server.pid}/environ").st_uid == 0, "the process may be dumped and traced")
             with open(f"/proc/{server.pid}/limits") as file:
                 limit = next(line for line in file if line.startswith("Max core file size")).split()

@@ -29,6 +29,15 @@ def commands():
 
 
 @functools.cache
+def module():
+    """The path of libkeyshare-pkcs11.so: in the folder KEYSHARE_BIN where it is set, else a debug build that is made
+    now."""
+    path = _built("keyshare-pkcs11") / "libkeyshare-pkcs11.so"
+    need(path.exists(), f"there is no {path}: swift build --product keyshare-pkcs11 makes it")
+    return path
+
+
+@functools.cache
 def tool(product):
     """The path of a benchmark or a command in its release build, which is made now in .build-tools."""
     return _built("--tools", product) / product

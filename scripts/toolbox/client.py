@@ -18,6 +18,7 @@ LONGEST_REPLY = 65_536
 
 # The types of requests; the type of a reply has 0x80 set as well.
 HELLO, ENUMERATE, ITEM, SERVICES, START_ACCESSING, READ, FETCH_PASSWORD, STOP_ACCESSING = range(1, 9)
+TOKENS, USE, USE_BEGIN, USE_UPDATE, USE_END = range(0x0E, 0x13)
 IS_REPLY, FAILURE = 0x80, 0xFF
 
 
@@ -43,9 +44,9 @@ def frame(kind, request, body):
     return struct.pack(">IBI", len(body) + 5, kind, request) + body
 
 
-def hello(name, services=()):
-    """The body of a hello that offers version 1 of the protocol."""
-    return struct.pack(">HH", 1, 1) + text(name) + texts(services)
+def hello(name, services=(), newest=1):
+    """The body of a hello that offers the versions of the protocol from 1 to the newest."""
+    return struct.pack(">HH", 1, newest) + text(name) + texts(services)
 
 
 def enumerate_body(container, cursor=None):
@@ -96,20 +97,32 @@ class Reader:
         }
 
 
+def use_body(label, operation, algorithm, data=b""):
+    """The body of a use: 1 signs, 2 decrypts, 3 agrees on a secret; without parameters."""
+    return text(label) + struct.pack(">B", operation) + text(algorithm) + struct.pack(">H", 0) + data
+
+
 class Client:
-    """A greeted connection to a provider of this process's user."""
+    """A greeted connection to a provider of this process's user, in version 1 of the protocol."""
+
+    NEWEST = 1
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(60)
+        # With a timeout, connect(2) would fail where the provider's queue is full.
         self.socket.connect(path)
+        self.socket.settimeout(60)
         credentials = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         if struct.unpack("iII", credentials)[1] != os.geteuid():
             raise PermissionError("another user serves this socket")
         self.last = 0
-        reply = self.ask(HELLO, hello("client.py", [SERVICE]))
-        if reply.number("H") != 1:
+        reply = self.ask(HELLO, hello("client.py", [SERVICE], self.NEWEST))
+        if reply.number("H") != self.NEWEST:
             raise Failure("the provider chose a version that was not offered")
+        self.welcome(reply)
+
+    def welcome(self, reply):
+        """Takes what follows the version in the reply to the hello."""
 
     def close(self):
         self.socket.close()
@@ -180,6 +193,49 @@ def write(path, data):
     """Writes a file that only its owner reads."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
+
+
+class TokenClient(Client):
+    """A greeted connection in version 2 of the protocol, which has the provider's persistent tokens used."""
+
+    NEWEST = 2
+
+    def welcome(self, reply):
+        reply.text()
+        reply.list(reply.text)
+        self.longest_request = reply.number("I")
+        if "token" not in reply.list(reply.text):
+            raise Failure("the provider has no persistent token")
+
+    def token(self, reply):
+        identifier, label, name = reply.text(), reply.text(), reply.text()
+        certificate = reply.take(reply.number("H"))
+        kind, bits, properties = reply.number("B"), reply.number("H"), reply.number("B")
+        return {"token": identifier, "label": label, "name": name, "certificate": certificate, "kind": kind,
+                "bits": bits, "signs": bool(properties & 1), "decrypts": bool(properties & 2)}
+
+    def tokens(self):
+        """All tokens, page after page."""
+        found, cursor = [], None
+        while True:
+            reply = self.ask(TOKENS, optional_text(cursor) + struct.pack(">H", 0))
+            reply.number("Q")
+            found += reply.list(lambda: self.token(reply))
+            cursor = reply.optional(reply.text)
+            if cursor is None:
+                return found
+
+    def use(self, label, operation, algorithm, data):
+        """The result of a use of a key: signature, plaintext or secret."""
+        reply = self.ask(USE, use_body(label, operation, algorithm, data))
+        return reply.body
+
+    def sign_in_parts(self, label, algorithm, parts):
+        """The signature over a message that is sent part by part."""
+        handle = struct.pack(">I", self.ask(USE_BEGIN, use_body(label, 1, algorithm)).number("I"))
+        for part in parts:
+            self.ask(USE_UPDATE, handle + part)
+        return self.ask(USE_END, handle).body
 
 
 def main(arguments):

@@ -30,12 +30,12 @@ build_tests() {
 # Runs every test that is built, in three turns, with these options of `swift test`.
 #
 # Tests that compute for long would starve those that talk over sockets, and the built commands want the
-# processors for themselves. The tests of the commands run one at a time: starting a process reads the list of
+# processors for themselves, and so do consumers under test, which use all that they may. These run one at a time: starting a process reads the list of
 # open files, and Foundation reads past the end of a long one.
 #
 # `patience` multiplies the time after which a turn is given up, for builds that are slower than usual.
 test_in_turns() {
-    local sockets='KeyShareServerTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests' commands='EndToEndTests'
+    local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests' commands='EndToEndTests|ConformanceTests'
     local status=0
     # A crash ends the run at once; a backtrace of so many threads would take very long.
     export SWIFT_BACKTRACE=enable=no

@@ -79,14 +79,14 @@ class Device:
 
     # The running provider.
 
-    def serve(self, *arguments, prefix=(), **extra):
+    def serve(self, *arguments, prefix=(), log=None, **extra):
         """Starts the provider's service, behind the words of `prefix` and with `extra` variables; gives the
-        seconds until it answers. What it says goes to the file `log`."""
+        seconds until it answers. What it says goes to the descriptor `log`, or else to the file `self.log`."""
         begun = time.monotonic()
-        with open(self.log, "ab") as log:
+        with open(self.log, "ab") as file:
             self.server = subprocess.Popen(
                 [*prefix, self.command("keyshare-provider"), "serve", *arguments],
-                env=self.environment(**extra), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                env=self.environment(**extra), stdin=subprocess.DEVNULL, stdout=log or file, stderr=log or file)
         while True:
             try:
                 self.client().close()
@@ -131,6 +131,17 @@ class Device:
         """The provider's resident memory in bytes."""
         return resident_memory(self.server)
 
+    def peak_memory(self):
+        """The most bytes that the provider had in memory at a time."""
+        return resident_memory(self.server, "VmHWM")
+
+    def processor_time(self):
+        """The seconds of a core that the provider has used."""
+        with open(f"/proc/{self.server.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        # utime and stime (proc(5)).
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def descriptors(self):
         """How many file descriptors the provider has open."""
         return len(os.listdir(f"/proc/{self.server.pid}/fd"))
@@ -148,10 +159,10 @@ class Device:
         raise Missed(f"{self.descriptors() - count} descriptors leaked")
 
 
-def resident_memory(process):
-    """A process's resident memory in bytes."""
+def resident_memory(process, field="VmRSS"):
+    """A process's resident memory in bytes; its peak with the field VmHWM."""
     with open(f"/proc/{process.pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) << 10
+        return next(int(line.split()[1]) for line in file if line.startswith(field)) << 10
 
 
 def pkcs12_files(folder, count):

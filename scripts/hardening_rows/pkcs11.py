@@ -1,0 +1,172 @@
+"""Rows about the PKCS #11 module: programs without manners that load it, and providers that lie to it."""
+import os
+import pathlib
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from toolbox import build
+from toolbox.device import Device
+from toolbox.report import need
+
+CALLER = pathlib.Path(__file__).with_name("pkcs11_caller.py")
+
+
+class Registered(Device):
+    """A device with registered tokens, whose provider serves."""
+
+    def __init__(self, *serve):
+        super().__init__()
+        self.options = serve
+        for key, edipi in [("rsa2048", 1000000001), ("p256", 1000000002)]:
+            self.provider("provision", "--key", key, "--generations", "1", "--edipi", str(edipi),
+                          "--types", "signature,encryption")
+        self.provider("token", "add", "--all")
+        self.serve(*serve)
+
+    def caller(self, *arguments, **variables):
+        """Starts a program that has loaded the module."""
+        return subprocess.Popen(
+            [sys.executable, CALLER, build.module(), *map(str, arguments)], env=self.environment(**variables),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def call(self, *arguments, timeout=600, **variables):
+        """Runs such a program to its end; gives what it prints."""
+        return ended(self.caller(*arguments, **variables), timeout)
+
+
+def ended(process, timeout=600):
+    try:
+        said, complaint = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        need(False, f"no end within {timeout} s")
+    need(process.returncode == 0, f"ended with {process.returncode}: {complaint.strip()[-300:]}")
+    return said.strip().splitlines()[-1]
+
+
+def arguments(full):
+    with Registered() as device:
+        return device.call("arguments")
+
+
+def sequences(full):
+    with Registered() as device:
+        said = [device.call("sequences", 10_000, seed) for seed in range(1, 6 if full else 2)]
+        device.need_alive()
+        return ", ".join(said)
+
+
+class Liar:
+    """Stands between the module and the provider and changes every third answer."""
+
+    def __init__(self, path, behind):
+        self.behind = behind
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(64)
+        self.random = random.Random(7)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
+
+    def serve(self, peer):
+        with peer, socket.socket(socket.AF_UNIX) as provider:
+            provider.connect(self.behind)
+            try:
+                while request := frame(peer):
+                    provider.sendall(request)
+                    for part in self.changed(frame(provider)):
+                        peer.sendall(part)
+            except OSError:
+                pass
+
+    def changed(self, answer):
+        if self.random.random() > 0.3:
+            return [answer]
+        body, choose = bytearray(answer), self.random.randrange(9)
+        if choose == 0:
+            for _ in range(self.random.randint(1, 8)):
+                body[self.random.randrange(len(body))] = self.random.randrange(256)
+        elif choose == 1:
+            place = self.random.randrange(9, len(body)) if len(body) > 9 else 4
+            body[place:] = self.random.randbytes(len(body) - place)
+        elif choose == 2:
+            body = body[:self.random.randrange(4, len(body))]
+            body[:4] = struct.pack(">I", len(body) - 4)
+        elif choose == 3:
+            body += self.random.randbytes(100)
+            body[:4] = struct.pack(">I", len(body) - 4)
+        elif choose == 4:
+            body[:4] = self.random.choice([b"\0\0\0\0", b"\0\0\0\5", b"\xff\xff\xff\xff", b"\0\1\0\0"])
+        elif choose == 5:
+            body[4] = self.random.randrange(256)
+        elif choose == 6:
+            body[5:9] = self.random.randbytes(4)
+        elif choose == 7:
+            return [bytes(body[:len(body) // 2]), bytes(body[len(body) // 2:])]
+        else:
+            return [bytes(body), bytes(body)]
+        return [bytes(body)]
+
+
+def frame(peer):
+    """The next frame, or what comes before the end."""
+    head = peer.recv(4, socket.MSG_WAITALL)
+    return head + peer.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL) if len(head) == 4 else b""
+
+
+def liar(full):
+    with Registered() as device:
+        path = os.path.join(device.scratch, "liar")
+        Liar(path, device.socket)
+        said = device.call("liar", 120 if full else 20, KEYSHARE_SOCKET=path)
+        quiet = os.path.join(device.scratch, "quiet")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(quiet)
+            listener.listen(64)
+            return said + ", silence costs " + device.call("silent", KEYSHARE_SOCKET=quiet)
+
+
+def forks(full):
+    with Registered() as device:
+        return device.call("forks")
+
+
+def threads(full):
+    with Registered() as device:
+        return device.call("threads", 64, 1_000 if full else 50, timeout=3_600)
+
+
+def restarts(full):
+    said = []
+    for kind in ["sign", "find", "parts", "info"]:
+        with Registered() as device:
+            caller = device.caller("restarts", kind)
+            need(caller.stdout.readline() == "ready\n", "the caller does not begin")
+            for _ in range(20 if full else 5):
+                time.sleep(0.2)
+                device.server.send_signal(signal.SIGKILL)
+                device.server.wait()
+                device.serve()
+            time.sleep(0.2)
+            caller.stdin.write("\n")
+            caller.stdin.flush()
+            said.append(ended(caller, 60))
+    return "; ".join(said)
+
+
+def attacks(full):
+    with Registered() as device:
+        return device.call("attacks")

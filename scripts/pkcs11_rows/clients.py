@@ -1,0 +1,474 @@
+"""What each program does with the token. A row has a name, the Debian packages it needs, and a function that raises
+`Missed` where the program does not do its part; it returns the program's version."""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from pkcs11_rows.token import PIN
+from toolbox import install, process
+from toolbox.report import Missed, need
+
+MESSAGE = b"what is to be signed\n"
+ENGINES = "/usr/lib/x86_64-linux-gnu/engines-3/pkcs11.so"
+
+
+def version(*command):
+    """The first number with a dot that a command prints."""
+    said = process.run(*command, is_expected_to_succeed=False)
+    found = re.search(r"\d+\.\d+[\w.]*", (said.stdout + said.stderr).decode(errors="replace"))
+    return found.group(0) if found else "?"
+
+
+def verify(token, identity, signature, *options, digest="sha256"):
+    """Verifies a signature over MESSAGE with the exported certificate."""
+    message = token.file("message", MESSAGE)
+    process.run(
+        "openssl", "dgst", "-" + digest, "-verify", identity.public_key, "-signature", signature, *options, message)
+
+
+def pkcs11_tool(token):
+    for option in ["-L", "-O", "-M", "-T"]:
+        token.tool(option)
+    tested = token.tool("--login", "--pin", PIN, "--test").stdout.decode()
+    need("No errors" in tested, "pkcs11-tool --test: " + tested[-300:])
+    token.tool("--test-threads", "IN")
+    message = token.file("message", MESSAGE)
+    for identity in token.of(can="sign"):
+        mechanisms = {
+            "rsa2048": ["SHA1-RSA-PKCS", "SHA256-RSA-PKCS", "SHA384-RSA-PKCS", "SHA512-RSA-PKCS"],
+        }.get(identity.kind, ["ECDSA-SHA1", "ECDSA-SHA256", "ECDSA-SHA384", "ECDSA-SHA512"])
+        for mechanism in mechanisms:
+            digest = re.search(r"SHA\d+", mechanism).group(0).lower()
+            signature = token.file("signature")
+            options = [] if identity.kind == "rsa2048" else ["--signature-format", "openssl"]
+            token.tool(
+                "--sign", "-m", mechanism, "--id", identity.id, "-i", message, "-o", signature, *options)
+            verify(token, identity, signature, digest=digest)
+    for identity in token.of("rsa2048", "decrypt"):
+        for mechanism, padding in [
+                ("RSA-PKCS", ["rsa_padding_mode:pkcs1"]),
+                ("RSA-PKCS-OAEP", ["rsa_padding_mode:oaep", "rsa_oaep_md:sha256", "rsa_mgf1_md:sha256"])]:
+            options = [word for option in padding for word in ("-pkeyopt", option)]
+            secret, ciphertext, plain = token.file("secret", MESSAGE), token.file("ciphertext"), token.file("plain")
+            process.run(
+                "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", secret, "-out",
+                ciphertext, *options)
+            more = ["--hash-algorithm", "SHA256", "--mgf", "MGF1-SHA256"] if "OAEP" in mechanism else []
+            token.tool(
+                "--decrypt", "-m", mechanism, "--id", identity.id, "-i", ciphertext, "-o", plain, *more)
+            need(plain.read_bytes() == MESSAGE, f"{mechanism} gave another plaintext")
+    for kind, curve in [("p256", "P-256"), ("p384", "P-384")]:
+        for identity in token.of(kind, "derive"):
+            ours, theirs = token.file("other.key"), token.file("other.der")
+            process.run("openssl", "ecparam", "-name", {"P-256": "prime256v1", "P-384": "secp384r1"}[curve],
+                        "-genkey", "-noout", "-out", ours)
+            process.run("openssl", "pkey", "-in", ours, "-pubout", "-outform", "DER", "-out", theirs)
+            derived, expected = token.file("derived"), token.file("expected")
+            token.tool(
+                "--derive", "-m", "ECDH1-DERIVE", "--id", identity.id, "-i", theirs, "-o", derived)
+            process.run(
+                "openssl", "pkeyutl", "-derive", "-inkey", ours, "-peerkey", identity.public_key, "-out", expected)
+            need(derived.read_bytes() == expected.read_bytes(), f"{curve}: another secret")
+    return version("opensc-tool", "--version")
+
+
+def engine(token):
+    """The environment in which OpenSSL's engine finds the module, as the printed lines set it."""
+    return {"PKCS11_MODULE_PATH": str(token.module)}
+
+
+def openssl(token):
+    message, signature = token.file("message", MESSAGE), token.file("signature")
+    for identity in token.of(can="sign"):
+        sign = ["openssl", "dgst", "-engine", "pkcs11", "-keyform", "engine", "-sign", identity.key, "-sha256"]
+        token.run(*sign, "-out", signature, message, **engine(token))
+        verify(token, identity, signature)
+        if identity.kind == "rsa2048":
+            pss = ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:-1"]
+            token.run(*sign, *pss, "-out", signature, message, **engine(token))
+            verify(token, identity, signature, *pss)
+    sealed = token.file("sealed")
+    for identity in token.of("rsa2048", "decrypt"):
+        for options in [[], ["-keyopt", "rsa_padding_mode:oaep", "-keyopt", "rsa_oaep_md:sha256"]]:
+            process.run(
+                "openssl", "cms", "-encrypt", "-aes256", "-outform", "DER", "-in", message, "-out", sealed,
+                "-recip", identity.certificate, *options)
+            plain = token.run(
+                "openssl", "cms", "-decrypt", "-engine", "pkcs11", "-keyform", "engine", "-inkey", identity.key,
+                "-recip", identity.certificate, "-inform", "DER", "-in", sealed, **engine(token)).stdout
+            need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: another plaintext")
+    return version("openssl", "version")
+
+
+@contextlib.contextmanager
+def tls_server(token, *options):
+    """An OpenSSL server that asks for a certificate of the test PKI; gives its port."""
+    key, certificate, authorities = token.file("server.key"), token.file("server.pem"), token.file("authorities.pem")
+    if not certificate.exists():
+        process.run(
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-keyout",
+            key, "-out", certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+            "-days", "2")
+        token.device.provider("trust", "--force", "-o", authorities)
+    port = free_port()
+    server = subprocess.Popen(
+        ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", certificate, "-key", key, "-CAfile",
+         authorities, "-Verify", "3", "-verify_return_error", "-www", *options],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port)
+        yield port
+    finally:
+        server.kill()
+        server.wait()
+
+
+def free_port():
+    with socket.socket() as any_socket:
+        any_socket.bind(("127.0.0.1", 0))
+        return any_socket.getsockname()[1]
+
+
+def wait_for(port):
+    """Waits until somebody listens."""
+    for _ in range(500):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        time.sleep(0.02)
+    raise Missed("the server does not listen")
+
+
+def logins(token):
+    """An identity of each kind of key that authenticates."""
+    return [token.of(kind, "sign")[-1] for kind in token.KINDS]
+
+
+def curl(token):
+    for identity in logins(token):
+        for tls in ["-tls1_2", "-tls1_3"]:
+            with tls_server(token, tls) as port:
+                page = token.run(
+                    "curl", "-sS", "--max-time", "30", "--engine", "pkcs11", "--cert-type", "ENG", "--cert",
+                    identity.url, "--key-type", "ENG", "--key", identity.key, "--cacert", token.file("server.pem"),
+                    f"https://localhost:{port}/", **engine(token)).stdout.decode()
+                need("Client certificate" in page, f"{identity.kind} {tls}: no certificate was presented")
+    return version("curl", "--version")
+
+
+def gnutls(token):
+    provider = f"--provider={token.module}"
+    listing = token.run("p11tool", provider, "--list-all", "pkcs11:").stdout.decode()
+    need(listing.count("Type: X.509 Certificate") == 9, "p11tool lists other certificates")
+    token.run("p11tool", provider, "--login", "--list-all", "pkcs11:", GNUTLS_PIN=PIN)
+    for identity in token.of(can="sign"):
+        token.run("p11tool", provider, "--test-sign", identity.key)
+        if identity.kind == "rsa2048":
+            token.run("p11tool", provider, "--test-sign", "--sign-params=RSA-PSS", "--hash", "SHA256", identity.key)
+    for identity in logins(token):
+        with tls_server(token) as port:
+            page = token.run(
+                "gnutls-cli", provider, f"--x509certfile={identity.url}", f"--x509keyfile={identity.key}",
+                f"--x509cafile={token.file('server.pem')}", "-p", str(port), "localhost",
+                input=b"GET / HTTP/1.0\r\n\r\n").stdout
+            need(b"Client certificate" in page, f"{identity.kind}: no certificate was presented")
+    return version("gnutls-cli", "--version")
+
+
+def ssh(token):
+    keys = token.run("ssh-keygen", "-D", token.module).stdout.decode()
+    need(keys.count("ssh-rsa ") == 3 and keys.count("ecdsa-sha2-nistp") == 6, "ssh-keygen lists other keys:\n" + keys)
+    signing = [line for line in keys.splitlines()]
+    home = token.folder / "home"
+    agent = token.run("ssh-agent", "-P", f"{token.module.parent}/*").stdout.decode()
+    variables = dict(re.findall(r"(SSH_\w+)=([^;]+);", agent))
+    try:
+        ask = token.file("ask", "#!/bin/sh\necho 123456\n")
+        ask.chmod(0o700)
+        token.run("ssh-add", "-s", token.module, SSH_ASKPASS=str(ask), SSH_ASKPASS_REQUIRE="force", DISPLAY="x",
+                  **variables)
+        message = token.file("message", MESSAGE)
+        for identity in logins(token):
+            public = token.file("login.pub", next(line for line in signing if line.endswith(identity.label)) + "\n")
+            token.file("message.sig").unlink(missing_ok=True)
+            token.run("ssh-keygen", "-Y", "sign", "-n", "file", "-f", public, message, **variables)
+            allowed = token.file("allowed", "somebody " + public.read_text())
+            token.run("ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "somebody", "-n", "file", "-s",
+                      token.file("message.sig"), input=MESSAGE)
+        token.run("ssh-add", "-e", token.module, **variables)
+    finally:
+        os.kill(int(variables["SSH_AGENT_PID"]), signal.SIGTERM)
+    if os.geteuid() == 0:
+        # As another user than root the server could only let that user in; as root it needs the folder of its kind.
+        pathlib.Path("/run/sshd").mkdir(exist_ok=True)
+    with ssh_server(token, signing) as port:
+        for identity in logins(token):
+            public = next(line for line in signing if line.endswith(identity.label))
+            token.file("authorized_keys", public + "\n").chmod(0o600)
+            (home / ".ssh").mkdir(mode=0o700, exist_ok=True)
+            done = token.run(
+                "ssh", "-F", "/dev/null", "-I", token.module, "-o", "StrictHostKeyChecking=no", "-o",
+                f"UserKnownHostsFile={token.file('known')}", "-o", "PreferredAuthentications=publickey", "-o",
+                "BatchMode=yes", "-p", str(port), f"{user_name()}@127.0.0.1", "echo logged in")
+            need(b"logged in" in done.stdout, f"{identity.kind}: no login")
+    return version("ssh", "-V")
+
+
+def user_name():
+    return process.run("id", "-un").stdout.decode().strip()
+
+
+@contextlib.contextmanager
+def ssh_server(token, keys):
+    """An OpenSSH server of this user on the loopback, which takes the keys in `authorized_keys`."""
+    host_key = token.file("host_key")
+    if not host_key.exists():
+        process.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", host_key)
+    port = free_port()
+    configuration = token.file("sshd_config", f"""
+ListenAddress 127.0.0.1:{port}
+HostKey {host_key}
+PidFile none
+AuthorizedKeysFile {token.file('authorized_keys')}
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+# The client offers all nine keys, one after the other.
+MaxAuthTries 20
+""")
+    server = subprocess.Popen(
+        ["/usr/sbin/sshd", "-D", "-f", configuration], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def nss_database(token, folder):
+    """A database of NSS that knows the module."""
+    folder.mkdir(parents=True, exist_ok=True)
+    database = f"sql:{folder}"
+    token.run("certutil", "-N", "-d", database, "--empty-password")
+    token.run("modutil", "-dbdir", database, "-add", "keyshare", "-libfile", token.module, "-force")
+    return database
+
+
+def token_name(token):
+    """The token's label."""
+    found = re.search(r"token label\s+: (.*)", token.tool("-L").stdout.decode())
+    need(found, "the slot has no token")
+    return found.group(1).strip()
+
+
+def nss(token):
+    database = nss_database(token, token.folder / "nss")
+    pin, name = token.file("pin", PIN + "\n"), token_name(token)
+    listing = token.run("certutil", "-L", "-d", database, "-h", "all").stdout.decode()
+    need(all(identity.label in listing for identity in token.identities), "certutil -L: " + listing)
+    token.run("certutil", "-K", "-d", database, "-h", name, "-f", pin)
+    message, signed, sealed = token.file("message", MESSAGE), token.file("signed"), token.file("sealed")
+    authorities = token.file("authorities.pem")
+    token.device.provider("trust", "--force", "-o", authorities)
+    blocks = re.findall(r"-----BEGIN.*?-----END CERTIFICATE-----\n", authorities.read_text(), re.S)
+    for number, block in enumerate(blocks):
+        token.run("certutil", "-A", "-d", database, "-n", f"authority {number}", "-t", "CT,CT,CT", "-a", input=block.encode())
+    for identity in token.of("rsa2048", "sign"):
+        token.run(
+            "cmsutil", "-S", "-d", database, "-p", PIN, "-N", f"{name}:{identity.label}", "-i", message, "-o", signed)
+        process.run("openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", authorities, "-purpose",
+                    "any", "-binary", "-out", token.file("verified"))
+        need(token.file("verified").read_bytes() == MESSAGE, "cmsutil -S: another content")
+    for identity in token.of("rsa2048", "decrypt"):
+        process.run(
+            "openssl", "cms", "-encrypt", "-aes256", "-binary", "-outform", "DER", "-in", message, "-out", sealed, identity.certificate)
+        plain = token.run("cmsutil", "-D", "-d", database, "-p", PIN, "-i", sealed).stdout
+        need(MESSAGE.strip() in plain, "cmsutil -D: another plaintext")
+    for identity in logins(token):
+        with tls_server(token) as port:
+            server = re.sub(r"\s", "", "localhost")
+            token.run("certutil", "-A", "-d", database, "-n", "server", "-t", "CT,C,C", "-a",
+                      input=token.file("server.pem").read_bytes())
+            shown = token.run(
+                "tstclnt", "-4", "-h", server, "-p", str(port), "-d", database, "-n", f"{name}:{identity.label}", "-w",
+                PIN, "-o", "-Q", succeeds=False)
+            need(shown.returncode == 0, f"tstclnt, {identity.kind}: " + (shown.stdout + shown.stderr).decode()[-300:])
+    return process.run("dpkg-query", "-W", "-f", "${Version}", "libnss3-tools").stdout.decode()
+
+
+def java(token):
+    configuration = token.file("java.cfg", f"name=keyshare\nlibrary={token.module}\nslotListIndex=0\n")
+    store = [
+        "-keystore", "NONE", "-storetype", "PKCS11", "-storepass", PIN, "-providerClass",
+        "sun.security.pkcs11.SunPKCS11", "-providerArg", configuration,
+    ]
+    listing = token.run("keytool", "-list", *store).stdout.decode()
+    need(listing.count("PrivateKeyEntry") == 9, "keytool lists: " + listing)
+    for identity in logins(token):
+        request = token.run("keytool", "-certreq", "-alias", identity.label, *store).stdout
+        checked = process.run("openssl", "req", "-verify", "-noout", input=request)
+        need(b"OK" in checked.stdout + checked.stderr, f"{identity.kind}: the request does not verify")
+    return version("java", "-version")
+
+
+PYTHON = """
+import sys, PyKCS11
+from PyKCS11 import CKA_CLASS, CKA_ID, CKO_PRIVATE_KEY, CKM_RSA_PKCS, CKM_ECDSA_SHA256, CKM_SHA256_RSA_PKCS, Mechanism
+library = PyKCS11.PyKCS11Lib()
+library.load(sys.argv[1])
+slot = library.getSlotList(tokenPresent=True)[0]
+session = library.openSession(slot, PyKCS11.CKF_SERIAL_SESSION | PyKCS11.CKF_RW_SESSION)
+session.login(sys.argv[2])
+identifier, operation, data = bytes.fromhex(sys.argv[3]), sys.argv[4], open(sys.argv[5], 'rb').read()
+key = session.findObjects([(CKA_CLASS, CKO_PRIVATE_KEY), (CKA_ID, identifier)])[0]
+if operation == 'decrypt':
+    result = session.decrypt(key, data, Mechanism(CKM_RSA_PKCS, None))
+else:
+    mechanism = CKM_SHA256_RSA_PKCS if operation == 'rsa' else CKM_ECDSA_SHA256
+    result = session.sign(key, data, Mechanism(mechanism, None))
+open(sys.argv[6], 'wb').write(bytes(result))
+session.logout()
+session.closeSession()
+"""
+
+
+def pykcs11(token):
+    message, output = token.file("message", MESSAGE), token.file("output")
+    python = sys.executable if shutil.which("python3") is None else "/usr/bin/python3"
+    for identity in token.of("rsa2048", "sign"):
+        token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "rsa", message, output)
+        verify(token, identity, output)
+    for kind, size in [("p256", 64), ("p384", 96)]:
+        token.run(python, "-c", PYTHON, token.module, PIN, token.of(kind, "sign")[0].id, "ec", message, output)
+        need(len(output.read_bytes()) == size, f"{kind}: the signature has another length")
+    for identity in token.of("rsa2048", "decrypt"):
+        ciphertext = token.file("ciphertext")
+        process.run(
+            "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
+        token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
+        need(output.read_bytes() == MESSAGE, "another plaintext")
+    return process.run("dpkg-query", "-W", "-f", "${Version}", "python3-pykcs11").stdout.decode()
+
+
+def p11_kit(token):
+    # Programs of root read the system's configuration alone.
+    modules = pathlib.Path("/etc/pkcs11/modules") if os.geteuid() == 0 else token.folder / "home/.config/pkcs11/modules"
+    modules.mkdir(parents=True, exist_ok=True)
+    file = modules / "keyshare-interop.module"
+    file.write_text(f"module: {token.module}\n")
+    try:
+        listing = token.run("p11-kit", "list-modules").stdout.decode()
+        need("keyshare" in listing and "persistent token" in listing, "p11-kit does not list the module")
+        # GnuTLS and the engine find it without a word about the module.
+        identity = logins(token)[0]
+        need("KeyShare" in token.run("p11tool", "--list-tokens").stdout.decode(), "p11tool finds no token")
+        message, signature = token.file("message", MESSAGE), token.file("signature")
+        token.run("openssl", "dgst", "-engine", "pkcs11", "-keyform", "engine", "-sign", identity.key, "-sha256", "-out", signature, message)
+        verify(token, identity, signature)
+    finally:
+        file.unlink()
+    return process.run("dpkg-query", "-W", "-f", "${Version}", "p11-kit").stdout.decode()
+
+
+def chromium(token):
+    database = nss_database(token, token.folder / "home/.pki/nssdb")
+    identity = token.of("rsa2048", "sign")[-1]
+    authorities = token.file("authorities.pem")
+    token.device.provider("trust", "--force", "-o", authorities)
+    policies = pathlib.Path("/etc/chromium/policies/managed")
+    policy = policies / "keyshare-interop.json"
+    with tls_server(token) as port:
+        token.run("certutil", "-A", "-d", database, "-n", "server", "-t", "C,,", "-a",
+                  input=token.file("server.pem").read_bytes())
+        policies.mkdir(parents=True, exist_ok=True)
+        policy.write_text(
+            f'{{"AutoSelectCertificateForUrls": ["{{\\"pattern\\":\\"https://localhost:{port}\\",\\"filter\\":{{}}}}"]}}')
+        try:
+            page = token.run(
+                "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                f"--user-data-dir={token.folder / 'home/chromium'}", f"https://localhost:{port}/", succeeds=False,
+                timeout=180).stdout.decode(errors="replace")
+        finally:
+            policy.unlink()
+        need("Client certificate" in page, "the server saw no certificate: " + page[-300:])
+    return version("chromium", "--version")
+
+
+def printed(token):
+    """What `keyshare-device pkcs11 --for` prints is done as it stands there, with the words in capitals filled in."""
+    identity = logins(token)[0]
+    file = token.file("letter", MESSAGE)
+    environment = {**token.environment(), "PATH": os.environ["PATH"], "DISPLAY": "x", "SSH_ASKPASS": str(token.file("ask", "#!/bin/sh\necho 1234\n")),
+                   "SSH_ASKPASS_REQUIRE": "force"}
+    token.file("ask").chmod(0o700)
+    with tls_server(token) as port, ssh_server(token, []) as ssh_port:
+        token.file("authorized_keys").write_bytes(token.run("ssh-keygen", "-D", token.module).stdout)
+        token.file("authorized_keys").chmod(0o600)
+        for client in ["ssh", "openssl", "curl", "nss", "java", "gnutls", "p11-kit"]:
+            run = token.device.run("keyshare-device", "pkcs11", "--for", client, "--module", str(token.module))
+            need(run.returncode == 0, run.stderr)
+            script = run.stdout.replace("LABEL", identity.label.replace(" ", "%20")).replace("FILE", str(file))
+            script = script.replace("URL", f"--cacert {token.file('server.pem')} -sS https://localhost:{port}/")
+            if client == "ssh":
+                script = script.replace(
+                    " HOST", f" -F /dev/null -o StrictHostKeyChecking=no -o BatchMode=yes -o UserKnownHostsFile={token.file('known')}"
+                             f" -p {ssh_port} {user_name()}@127.0.0.1 true", )
+                script = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+                script += "\nkill $SSH_AGENT_PID\n"
+            else:
+                script = script.replace(" HOST", f" --x509cafile={token.file('server.pem')} -p {port} localhost < /dev/null")
+            done = subprocess.run(
+                ["bash", "-ec", script], env=environment, cwd=token.folder, capture_output=True, timeout=120,
+                stdin=subprocess.DEVNULL)
+            need(done.returncode == 0, f"{client}: {done.stderr.decode()[-400:]}\n{script}")
+            shutil.rmtree(token.folder / "home/.config", ignore_errors=True)
+            shutil.rmtree(token.folder / "home/.pki", ignore_errors=True)
+    return ""
+
+
+# Name, packages by the tools that they bring, function.
+ROWS = [
+    ("pkcs11-tool", {"pkcs11-tool": "opensc"}, pkcs11_tool),
+    ("OpenSSL with its engine", {ENGINES: "libengine-pkcs11-openssl"}, openssl),
+    ("curl, TLS 1.2 and 1.3", {"curl": "curl", ENGINES: "libengine-pkcs11-openssl"}, curl),
+    ("GnuTLS", {"gnutls-cli": "gnutls-bin"}, gnutls),
+    ("ssh, ssh-agent, sshd", {"ssh": "openssh-client", "/usr/sbin/sshd": "openssh-server"}, ssh),
+    ("NSS: certutil, cmsutil, tstclnt", {"certutil": "libnss3-tools"}, nss),
+    ("Java: keytool", {"keytool": "default-jre-headless"}, java),
+    ("PyKCS11", {"/usr/lib/python3/dist-packages/PyKCS11": "python3-pykcs11"}, pykcs11),
+    ("p11-kit", {"p11-kit": "p11-kit"}, p11_kit),
+    ("Chromium, headless", {"chromium": "chromium"}, chromium),
+    ("the printed lines", {"p11-kit": "p11-kit"}, printed),
+]
+
+
+def run(wanted):
+    """Runs the rows whose names contain one of the texts, or all; gives 1 where one fails."""
+    from pkcs11_rows.token import Token
+    rows = [row for row in ROWS if not wanted or any(part in row[0] for part in wanted)]
+    need(rows, "no row has such a name")
+    missing = {tool: package for _, tools, _ in rows for tool, package in tools.items()
+               if not (os.path.exists(tool) if tool.startswith("/") else shutil.which(tool))}
+    if missing:
+        install.tools({f"{tool} is missing": package for tool, package in missing.items()})
+    failures = 0
+    with Token() as token:
+        for name, _, row in rows:
+            begun = time.monotonic()
+            try:
+                outcome = row(token)
+            except (Missed, OSError, subprocess.SubprocessError, KeyError, StopIteration) as reason:
+                outcome, failures = f"FAILS: {reason!r}" if not isinstance(reason, Missed) else f"FAILS: {reason}", failures + 1
+            print(f"{name:34}{time.monotonic() - begun:6.1f} s  {outcome}", flush=True)
+    print(f"{len(rows)} clients, {failures} failures")
+    return 1 if failures else 0
