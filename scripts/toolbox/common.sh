@@ -27,20 +27,26 @@ build_tests() {
     folder=$(swift build "$@" --show-bin-path)
 }
 
-# Runs every test that is built, in three turns, with these options of `swift test`.
+# Runs every test that is built, in four turns, with these options of `swift test`.
 #
 # Tests that compute for long would starve those that talk over sockets, and the built commands want the
-# processors for themselves, and so do consumers under test, which use all that they may. These run one at a time: starting a process reads the list of
-# open files, and Foundation reads past the end of a long one.
+# processors for themselves, and so do consumers under test, which use all that they may. The last two run one test at a
+# time: starting a process reads the list of open files, and Foundation reads past the end of a long one. Tests of the
+# module Conformance have a process of their own, because it becomes the parent of what other processes leave behind,
+# and Swift Testing waits for every child at each of its exit tests.
 #
 # `patience` multiplies the time after which a turn is given up, for builds that are slower than usual.
 test_in_turns() {
-    local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests' commands='EndToEndTests|ConformanceTests'
-    local status=0
+    local status=0 consumers='^ConformanceTests\.' commands='^EndToEndTests\.'
+    local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
     # A crash ends the run at once; a backtrace of so many threads would take very long.
     export SWIFT_BACKTRACE=enable=no
-    timeout $((1800 * ${patience:-1})) swift test --skip-build --skip "$sockets|$commands" "$@" || status=$?
-    timeout $((600 * ${patience:-1})) swift test --skip-build --filter "$sockets" "$@" || status=$?
-    timeout $((1800 * ${patience:-1})) swift test --skip-build --no-parallel --filter "$commands" "$@" || status=$?
+    turn() {
+        timeout $(($1 * ${patience:-1})) swift test --skip-build "${@:2}" || status=$?
+    }
+    turn 1800 --skip "$sockets|$commands|$consumers" "$@"
+    turn 600 --filter "$sockets" "$@"
+    turn 600 --no-parallel --filter "$consumers" "$@"
+    turn 1800 --no-parallel --filter "$commands" "$@"
     return $status
 }
