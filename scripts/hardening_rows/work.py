@@ -102,15 +102,21 @@ def start(program, *arguments):
         text=True)
 
 
+def leaving(kind, label):
+    """What a peer of a kind of `KINDS` sends before it leaves: what comes first, whether two replies come before the rest,
+    and the rest."""
+    item, request = KINDS[kind]
+    if item is None:
+        return HELLO, False, request * 16
+    item = item or label
+    read = frame(client.READ, 3, client.read_body(item, 0))
+    return HELLO + frame(client.START_ACCESSING, 2, client.text(item)), True, read * 16
+
+
 def start_leaver(device, kind, label):
     """Starts a process that leaves, of a kind of `KINDS`."""
-    item, request = KINDS[kind]
-    first = HELLO
-    if item is not None:
-        item = item or label
-        first += frame(client.START_ACCESSING, 2, client.text(item))
-        request = frame(client.READ, 3, client.read_body(item, 0))
-    return start(LEAVER, device.socket, first.hex(), (request * 16).hex(), int(item is not None))
+    first, waits, rest = leaving(kind, label)
+    return start(LEAVER, device.socket, first.hex(), rest.hex(), int(waits))
 
 
 def fetches(device, label, seconds):
