@@ -22,7 +22,7 @@ struct CatalogueTests {
 
     private func same(_ left: CatalogueSnapshot, _ right: CatalogueSnapshot) -> Bool {
         let containers: [Selector?] = [nil] + Selector.allCases
-        return left.generation == right.generation && left.identities == right.identities
+        return left.generation == right.generation && left.identities.elementsEqual(right.identities)
             && containers.allSatisfy { container in
                 let count = left.count(in: container)
                 guard count == right.count(in: container) else { return false }

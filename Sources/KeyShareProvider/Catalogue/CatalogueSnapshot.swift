@@ -21,7 +21,7 @@ package struct CatalogueSnapshot: Sendable {
     private let members: [Selector: [Range<Int>]]
 
     /// Every identity, in the order of docs/rules.md R3.10.
-    package var identities: [IdentitySummary] { sorted.identities }
+    package var identities: SegmentedArray<IdentitySummary> { sorted.ordered }
 
     /// Sorts identities and decides for each selector which of them belong to it.
     ///
@@ -33,7 +33,7 @@ package struct CatalogueSnapshot: Sendable {
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all
     ) {
         let sorted = SortedIdentities(identities, under: .keySharing2025)
-        self.init(generation, sorted, LabelIndex(sorted.identities), rootContents, Self.members(of: sorted))
+        self.init(generation, sorted, LabelIndex(sorted.ordered), rootContents, Self.members(of: sorted))
     }
 
     private init(
@@ -133,7 +133,7 @@ private struct LabelIndex: Sendable {
     /// The number of added identities beyond which the next addition makes one dictionary of all.
     private static let mostAdded = 4_096
 
-    init(_ identities: [IdentitySummary]) {
+    init(_ identities: some Sequence<IdentitySummary>) {
         base = Self.dictionary(identities)
     }
 
@@ -150,7 +150,8 @@ private struct LabelIndex: Sendable {
 
     subscript(label: String) -> IdentitySummary? { base[label] ?? added[label] }
 
-    private static func dictionary(_ identities: [IdentitySummary]) -> [String: IdentitySummary] {
+    private static func dictionary(_ identities: some Sequence<IdentitySummary>) -> [String: IdentitySummary]
+    {
         Dictionary(identities.map { ($0.label, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }

@@ -8,24 +8,27 @@
 public struct SortedIdentities: Sendable {
     /// The mechanism whose rules give the identities their types.
     public let mechanism: Mechanism
+    /// The identities in the order of lists. This makes an array anew each time.
+    public var identities: [IdentitySummary] { Array(ordered) }
+
     /// The identities in the order of lists.
-    public let identities: [IdentitySummary]
+    package let ordered: SegmentedArray<IdentitySummary>
 
     /// Where the identities of each type stand: next to each other, in the order of the types' ranks.
     private let types: [CredentialType: Range<Int>]
 
     /// Sorts identities that come in any order.
     public init(_ identities: some Sequence<IdentitySummary>, under mechanism: Mechanism) {
-        self.init(sorted: identities.sorted { Self.precedes($0, $1, mechanism) }, mechanism)
+        self.init(ordered: SegmentedArray(identities.sorted { Self.precedes($0, $1, mechanism) }), mechanism)
     }
 
-    private init(sorted identities: [IdentitySummary], _ mechanism: Mechanism) {
+    private init(ordered: SegmentedArray<IdentitySummary>, _ mechanism: Mechanism) {
         self.mechanism = mechanism
-        self.identities = identities
+        self.ordered = ordered
         var types: [CredentialType: Range<Int>] = [:]
         var start = 0
         for type in CredentialType.allCases.sorted(by: { $0.listingRank < $1.listingRank }) {
-            let end = Self.firstIndex(in: identities, from: start) {
+            let end = Self.firstIndex(in: ordered, from: start) {
                 $0.type(mechanism).listingRank > type.listingRank
             }
             types[type] = start..<end
@@ -47,7 +50,8 @@ public struct SortedIdentities: Sendable {
     /// The first position at or behind `start` whose identity `isBehind` says to be behind the place that is looked
     /// for; all identities behind that one are, too.
     private static func firstIndex(
-        in identities: [IdentitySummary], from start: Int = 0, _ isBehind: (IdentitySummary) -> Bool
+        in identities: SegmentedArray<IdentitySummary>, from start: Int = 0,
+        _ isBehind: (IdentitySummary) -> Bool
     ) -> Int {
         var range = start..<identities.count
         while !range.isEmpty {
@@ -57,27 +61,21 @@ public struct SortedIdentities: Sendable {
         return range.lowerBound
     }
 
-    /// The identities together with further ones. The cost of sorting grows with their number, and not with the number
-    /// of those that are there.
+    /// The identities together with further ones. The cost grows with their number, and hardly with the number of those
+    /// that are there.
     public func adding(_ others: some Sequence<IdentitySummary>) -> SortedIdentities {
-        let others = SortedIdentities(others, under: mechanism).identities
-        var all: [IdentitySummary] = []
-        all.reserveCapacity(identities.count + others.count)
         var start = 0
-        for other in others {
-            let end = Self.firstIndex(in: identities, from: start) { Self.precedes(other, $0, mechanism) }
-            all += identities[start..<end]
-            all.append(other)
-            start = end
+        let additions = others.sorted { Self.precedes($0, $1, mechanism) }.map { other in
+            start = Self.firstIndex(in: ordered, from: start) { Self.precedes(other, $0, mechanism) }
+            return (element: other, position: start)
         }
-        all += identities[start...]
-        return SortedIdentities(sorted: all, mechanism)
+        return SortedIdentities(ordered: ordered.inserting(additions), mechanism)
     }
 
     /// The position of an identity in ``identities``; nil where it is not among them.
     public func firstIndex(of identity: IdentitySummary) -> Int? {
-        let index = Self.firstIndex(in: identities) { !Self.precedes($0, identity, mechanism) }
-        guard index < identities.count, identities[index].label == identity.label else { return nil }
+        let index = Self.firstIndex(in: ordered) { !Self.precedes($0, identity, mechanism) }
+        guard index < ordered.count, ordered[index].label == identity.label else { return nil }
         return index
     }
 
@@ -90,8 +88,8 @@ public struct SortedIdentities: Sendable {
             case .everyOne: return range
             case .mostRecent:
                 // The newest comes first within a type.
-                let newest = identities[range.lowerBound].notBefore
-                let end = Self.firstIndex(in: identities, from: range.lowerBound) {
+                let newest = ordered[range.lowerBound].notBefore
+                let end = Self.firstIndex(in: ordered, from: range.lowerBound) {
                     $0.type(mechanism) != type || $0.notBefore != newest
                 }
                 return range.lowerBound..<end
@@ -105,15 +103,14 @@ public struct SortedIdentities: Sendable {
     /// - Returns: a decision for each identity, in the order of lists.
     public func decide(_ selection: Selection) -> [Membership] {
         var members = memberRanges(selection)[...]
-        return identities.indices.map { index in
+        return ordered.enumerated().map { index, identity in
             while let first = members.first, index >= first.upperBound { members.removeFirst() }
-            let identity = identities[index]
             let type = identity.type(mechanism)
             let outcome: Membership.Outcome
             if members.first?.contains(index) == true {
                 outcome = .member
             } else if selection.extents[type] == .mostRecent, let newest = types[type]?.lowerBound {
-                outcome = .olderGeneration(newest: identities[newest].label)
+                outcome = .olderGeneration(newest: ordered[newest].label)
             } else {
                 outcome = .typeNotSelected
             }
@@ -123,6 +120,6 @@ public struct SortedIdentities: Sendable {
 
     /// The identities that belong to `selection`, in the order of lists.
     public func members(of selection: Selection) -> [IdentitySummary] {
-        memberRanges(selection).flatMap { identities[$0] }
+        memberRanges(selection).flatMap { ordered[$0] }
     }
 }
