@@ -46,7 +46,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
             case opens
             /// The reader opens the file and leaves out something in it.
             case partly
-            /// The reader does not open the file.
+            /// The reader does not open the file, or finds nothing in it.
             case fails
             /// The result is not known, because the file did not open here.
             case unknown
@@ -62,14 +62,29 @@ package enum ReaderModel: String, Sendable, CaseIterable {
 
     /// Tells whether the reader would open a file under the password that it was inspected with.
     ///
-    /// - Parameter report: The file's inspection.
-    package func verdict(on report: PKCS12Report) -> Verdict {
+    /// - Parameters:
+    ///   - report: The file's inspection.
+    ///   - unprotected: The file's inspection without a password, where the password of `report` is the empty one and does
+    ///     not open the file; nil otherwise.
+    package func verdict(
+        on report: PKCS12Report, withoutPassword unprotected: PKCS12Report? = nil
+    ) -> Verdict {
+        if report.verdict == .wrongPassword, let unprotected, unprotected.verdict == .ok {
+            let verdict = verdict(on: unprotected)
+            guard verdict.outcome != .fails, !rules.triesAbsentPassword else { return verdict }
+            return Verdict(
+                reader: self, outcome: .fails,
+                reasons: ["The file has no password, and the reader takes the empty one as a password."])
+        }
         let obstacles = rules.obstacles(in: report)
         guard obstacles.isEmpty else { return Verdict(reader: self, outcome: .fails, reasons: obstacles) }
         guard report.verdict == .ok else {
             return Verdict(reader: self, outcome: .unknown, reasons: ["The file did not open here."])
         }
         let losses = rules.losses(in: report.contents)
+        if rules.findsNothing(in: report.contents) {
+            return Verdict(reader: self, outcome: .fails, reasons: losses + ["Nothing else is in the file."])
+        }
         return Verdict(reader: self, outcome: losses.isEmpty ? .opens : .partly, reasons: losses)
     }
 }

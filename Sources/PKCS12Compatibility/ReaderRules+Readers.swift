@@ -53,11 +53,14 @@ extension ReaderRules {
         })
 
     /// The rules of importing. `pk12util -l`, which lists a file, accepts more, because it does not open keys.
+    ///
+    /// A key goes under the name of the certificate that its localKeyID names. Without one, the whole import ends with
+    /// `SEC_ERROR_PKCS12_UNABLE_TO_IMPORT_KEY`, whatever else is in the file. Keys in the clear are imported like others.
     fileprivate static let nss = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"],
         ciphers: aes.union(camellia).union(["DES-EDE3-CBC", "DES-CBC", "RC2-CBC", "SEED-CBC"]),
         functions: sha2,
-        macs: sha2.union(["MD5"]), takesRevocationLists: false,
+        macs: sha2.union(["MD5"]), takesUntiedKeys: false, takesRevocationLists: false,
         takesKey: { type in
             if case .ec(let curve) = type {
                 ["P-256", "P-384", "P-521"].contains(curve)
@@ -66,16 +69,21 @@ extension ReaderRules {
             }
         })
 
+    /// The rules of `certtool --p12-info`. It shows a safe inside a safe as a bag of unknown type and does not look into
+    /// it. The empty password (`--empty-password`) and none (`--null-password`) are options of their own.
     fileprivate static let gnuTLS = ReaderRules(
         schemes: ["12.1.1", "12.1.3", "12.1.6", "5.3"],
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
-        iterationLimit: 10 << 20, takesKey: \.isKnown)
+        triesAbsentPassword: false, readsNestedSafes: false, iterationLimit: 10 << 20, takesKey: \.isKnown)
 
     /// The rules of asking for a key. Loading the key store accepts more, because it does not open keys.
+    ///
+    /// Of the bags, those with encrypted keys and certificates are read, and all others are passed over in silence.
     fileprivate static let java = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6", "5.3"],
         ciphers: ["AES-128-CBC", "AES-256-CBC"], functions: sha2, macs: sha2.union(truncatedSHA2),
-        missingMAC: .opens, takesNonASCII: false, takesSecrets: false, readsUnmarkedCertificates: false,
+        missingMAC: .opens, takesNonASCII: false, takesSecrets: false, readsPlainKeys: false,
+        readsNestedSafes: false, readsUnmarkedCertificates: false,
         iterationLimit: 5_000_000,
         takesKey: { type in
             if case .ec(let curve) = type {
@@ -103,7 +111,8 @@ extension ReaderRules {
     /// as a wrong password, and every other one as a decoding error.
     fileprivate static let apple = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"], ciphers: ["AES-256-CBC"],
-        functions: ["SHA-256"], macs: sha2, takesAbsentPassword: false, readsPlainKeys: false,
+        functions: ["SHA-256"], macs: sha2, takesAbsentPassword: false, triesAbsentPassword: false,
+        readsPlainKeys: false,
         readsNestedSafes: false, takesUnknownBags: false, takesOddAttributes: false, takesEmptySalt: false,
         takesKey: { type in
             if case .ec = type { true } else { type == .rsa }

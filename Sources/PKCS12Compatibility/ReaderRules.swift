@@ -33,6 +33,10 @@ struct ReaderRules {
     var takesNonASCII = true
     /// Whether a file under no password, as opposed to the empty one, is opened.
     var takesAbsentPassword = true
+    /// Whether the reader, where it is given the empty password, tries none at all as well.
+    var triesAbsentPassword = true
+    /// Whether a private key is accepted whose localKeyID is missing, or is no certificate's.
+    var takesUntiedKeys = true
     /// Whether bags with revocation lists are accepted.
     var takesRevocationLists = true
     /// Whether bags with secrets are accepted.
@@ -92,6 +96,19 @@ extension ReaderRules {
             losses.append("Certificates without a key and without Java's mark of trust are left out.")
         }
         return losses
+    }
+
+    /// Whether the reader leaves out every private key and certificate of a file that has some.
+    func findsNothing(in contents: PKCS12Contents) -> Bool {
+        guard contents.keyCount + contents.certificateCount > 0 else { return false }
+        let keysLeftOut = max(
+            readsPlainKeys ? 0 : contents.plainKeyCount, readsNestedSafes ? 0 : contents.nestedKeyCount)
+        let hasKeys = contents.keyCount > keysLeftOut
+        let hasCertificates =
+            readsUnmarkedCertificates
+            ? contents.certificateCount > (readsNestedSafes ? 0 : contents.nestedCertificateCount)
+            : contents.certificateEntries.contains(where: \.isTrusted)
+        return !hasKeys && !hasCertificates
     }
 
     /// What shows without a password.
@@ -172,6 +189,9 @@ extension ReaderRules {
         }
         if !contents.lockedKeys.isEmpty {
             found.append("A private key is damaged, or under a password of its own.")
+        }
+        if !takesUntiedKeys, contents.untiedKeyCount > 0 {
+            found.append("No certificate has the localKeyID of a private key.")
         }
         if !contents.unreadableKeys.isEmpty {
             found.append(error("A private key cannot be parsed", structureError))

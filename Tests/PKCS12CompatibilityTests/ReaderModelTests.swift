@@ -46,11 +46,13 @@ struct ReaderModelTests {
 
         let bag = try first.key.pkcs8()
         let plain = try PKCS12Samples.bag(OID.keyBag, value: unsafe bag.withUnsafeBytes { unsafe Array($0) })
-        #expect(try outcomes([PKCS12Samples.safe([plain])])[.apple] == .partly)
+        let certificate = try PKCS12Samples.bag(certificate: first.certificate)
+        #expect(try outcomes([PKCS12Samples.safe([plain])])[.apple] == .fails)
+        #expect(try outcomes([PKCS12Samples.safe([plain, certificate])])[.apple] == .partly)
         let nested = try PKCS12Samples.bag(
-            OID.safeContentsBag,
-            value: PKCS12Samples.contents([PKCS12Samples.bag(certificate: first.certificate)]))
-        #expect(try outcomes([PKCS12Samples.safe([nested])])[.apple] == .partly)
+            OID.safeContentsBag, value: PKCS12Samples.contents([certificate]))
+        #expect(try outcomes([PKCS12Samples.safe([nested])])[.apple] == .fails)
+        #expect(try outcomes([PKCS12Samples.safe([nested, certificate])])[.apple] == .partly)
         let strange = try PKCS12Samples.bag("1.2.3.5", value: [5, 0])
         #expect(try outcomes([PKCS12Samples.safe([strange])])[.apple] == .fails)
         for (attribute, count) in [
@@ -111,7 +113,7 @@ struct ReaderModelTests {
             }
             let lone = try PKCS12Samples.bag(OID.certBag, value: bag, attributes: mark)
             let verdict = try outcomes([PKCS12Samples.safe([lone])])[.java]
-            #expect(verdict == (mark.isEmpty ? .partly : .opens))
+            #expect(verdict == (mark.isEmpty ? .fails : .opens))
         }
     }
 
@@ -133,6 +135,49 @@ struct ReaderModelTests {
         let odd = SecretBytes(utf8: "Mötley")
         let foreign = outcomes(try PKCS12Samples.written(password: odd), password: .text(odd))
         #expect(Set(foreign.filter { $0.value == .fails }.keys) == [.java, .openSSLFIPS])
+    }
+
+    @Test(
+        "A key in the clear, a safe in a safe, and a key that no certificate names stop those whom they stopped in runs"
+    )
+    func oddities() throws {
+        let info = try first.key.pkcs8()
+        let key = unsafe info.withUnsafeBytes { unsafe Array($0) }
+        let (mine, other) = try (
+            attributes(OID.localKeyID, values: [[1]]), attributes(OID.localKeyID, values: [[2]])
+        )
+        func failing(_ bags: [[UInt8]]) throws -> Set<ReaderModel> {
+            Set(try outcomes([PKCS12Samples.safe(bags)]).filter { $0.value == .fails }.keys)
+        }
+        func plain(_ attributes: [UInt8]) throws -> [UInt8] {
+            try PKCS12Samples.bag(OID.keyBag, value: key, attributes: attributes)
+        }
+        let certificate = try PKCS12Samples.bag(certificate: first.certificate, .init(localKeyID: [1]))
+        let always: Set<ReaderModel> = [.openSSLFIPS]
+        #expect(try failing([plain(mine), certificate]) == always.union([.java]))
+        for key in try [plain([]), plain(other)] {
+            #expect(try failing([key, certificate]) == always.union([.java, .nss]))
+        }
+        let nested = try PKCS12Samples.bag(
+            OID.safeContentsBag, value: PKCS12Samples.contents([plain(mine), certificate]))
+        #expect(try failing([nested]) == always.union([.java, .gnuTLS, .apple]))
+    }
+
+    @Test("The empty password opens a file without a password where the reader tries both")
+    func absentPassword() throws {
+        var builder = PKCS12FileBuilder()
+        builder.isWithoutPassword = true
+        builder.add(first.certificate, first.key, friendlyName: nil)
+        let file = try builder.file(password: SecretBytes([]))
+        let typed = PKCS12.inspect(file, password: .text(SecretBytes([])))
+        let unprotected = PKCS12.inspect(file, password: .absent)
+        #expect((typed.verdict, unprotected.verdict) == (.wrongPassword, .ok))
+        let failing = ReaderModel.allCases.filter {
+            $0.verdict(on: typed, withoutPassword: unprotected).outcome == .fails
+        }
+        #expect(failing == [.openSSLFIPS, .gnuTLS, .apple])
+        #expect(ReaderModel.nss.verdict(on: typed).outcome == .unknown)
+        #expect(ReaderModel.gnuTLS.verdict(on: unprotected).outcome == .opens)
     }
 
     @Test("The inside of a file that did not open is unknown, and its MAC and encryption are judged")

@@ -3,6 +3,7 @@ import ArgumentParser
 import CommandSupport
 import KeyShareConsumer
 import OpenSSL
+import SecretMemory
 import ZipBundles
 
 struct Inspect: AsyncParsableCommand {
@@ -85,6 +86,10 @@ struct Inspect: AsyncParsableCommand {
         let limits = fileLimits.limits
         return InspectedFile(name: file, inspection, readers: readers) {
             WrongPassword.failure(of: tried, for: bytes, limits: limits)
+        } withoutPassword: {
+            // Many readers take the empty password for none, too.
+            guard tried?.isEmpty == true else { return nil }
+            return PKCS12.inspect(bytes, password: .absent, limits: limits)
         }
     }
 }
@@ -118,8 +123,10 @@ private struct InspectedFile {
     /// - Parameters:
     ///   - readers: whether models of other programs judge each PKCS #12 file.
     ///   - wrongPassword: tells what may be wrong with the password of a file that is no archive.
+    ///   - withoutPassword: inspects a file that is no archive without a password, where the empty one was given.
     init(
-        name: String, _ inspection: FileInspection, readers: Bool, wrongPassword: () -> CommandFailure
+        name: String, _ inspection: FileInspection, readers: Bool, wrongPassword: () -> CommandFailure,
+        withoutPassword: () -> PKCS12Report?
     ) {
         self.name = name
         parts = inspection.parts.map { part in
@@ -129,7 +136,13 @@ private struct InspectedFile {
             var failure: CommandFailure?
             switch part.contents {
             case .pkcs12(let report):
-                verdicts = readers ? ReaderModel.allCases.map { $0.verdict(on: report) } : nil
+                if readers {
+                    let isWrong = report.verdict == .wrongPassword && inspection.format != .zip
+                    let unprotected = isWrong ? withoutPassword() : nil
+                    verdicts = ReaderModel.allCases.map {
+                        $0.verdict(on: report, withoutPassword: unprotected)
+                    }
+                }
                 document = InspectionDocument(report, verdicts)
                 failure = report.error.map { CommandFailure($0) }
                 if report.verdict == .wrongPassword, inspection.format != .zip {

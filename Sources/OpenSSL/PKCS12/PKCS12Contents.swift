@@ -25,8 +25,14 @@ package struct PKCS12Contents: Sendable {
     package var plainKeyCount = 0
     /// The number of safes.
     package var safeCount = 0
+    /// The number of private keys that have no localKeyID, or one that no certificate of the file has.
+    package var untiedKeyCount = 0
     /// The number of safe contents inside safe contents.
     package var nestedSafeCount = 0
+    /// The number of private keys in safe contents that are inside others.
+    package var nestedKeyCount = 0
+    /// The number of X.509 certificates in safe contents that are inside others.
+    package var nestedCertificateCount = 0
     /// The number of friendly names and localKeyIDs that have no value or several.
     package var oddAttributeCount = 0
     /// The MAC; nil where the file has none.

@@ -12,6 +12,10 @@ struct BagPairing {
     /// mismatch from a key that has no certificate. So files whose writer leaves localKeyID out, or writes one value on
     /// every bag, are paired correctly too.
     func pair(into contents: inout PKCS12Contents) {
+        let identifiers = Set(certificates.compactMap(\.attributes.localKeyID))
+        contents.untiedKeyCount = keys.count { _, attributes, _ in
+            attributes.localKeyID.map { !identifiers.contains($0) } ?? true
+        }
         let certificates = distinctCertificates(&contents.notes)
         var isPaired = [Bool](repeating: false, count: certificates.count)
         for (key, attributes, place) in distinctKeys() {

@@ -55,6 +55,8 @@ struct PKCS12Reader {
             contents.layers = parser.layers
             contents.unknownSchemes = parser.unknownSchemes
             contents.nestedSafeCount = parser.nestedSafeCount
+            contents.nestedKeyCount = parser.nestedKeyCount
+            contents.nestedCertificateCount = parser.nestedCertificateCount
             contents.oddAttributeCount = parser.oddAttributeCount
         }
         let pfx = try PFX(bytes, limits: limits)

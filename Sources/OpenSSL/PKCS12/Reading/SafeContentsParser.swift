@@ -40,6 +40,10 @@ struct SafeContentsParser {
     private(set) var unknownSchemes: [String] = []
     /// The number of safe contents inside safe contents.
     private(set) var nestedSafeCount = 0
+    /// The number of private keys in safe contents that are inside others.
+    private(set) var nestedKeyCount = 0
+    /// The number of X.509 certificates in safe contents that are inside others.
+    private(set) var nestedCertificateCount = 0
     /// The number of friendly names and localKeyIDs that have no value or several.
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
@@ -121,7 +125,13 @@ struct SafeContentsParser {
             nestedSafeCount += 1
             return try self.bags(in: content, at: place, depth: depth + 1)
         }
-        return [SafeBag(value: try value(type, content, at: place), attributes: attributes, place: place)]
+        let value = try value(type, content, at: place)
+        switch value {
+        case .key where depth > 0, .shroudedKey where depth > 0: nestedKeyCount += 1
+        case .certificate where depth > 0: nestedCertificateCount += 1
+        default: break
+        }
+        return [SafeBag(value: value, attributes: attributes, place: place)]
     }
 
     private mutating func value(
