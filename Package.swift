@@ -283,7 +283,7 @@ let package = Package(
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareServer",
                 "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory",
                 "TestCredentials",
-                "TestSupport", "ZipBundles",
+                "TestSupport", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "PrivateFilesTests",

@@ -76,7 +76,7 @@ final class ConnectionRegistry {
         uses = WorkQueue(limits.uses, executor: executors.uses, loop: loop, eventLoop: eventLoop)
         features = Wire.Feature.all.filter { service.token != nil || !Wire.Feature.ofToken.contains($0) }
         shared = SharedWork(makings)
-        feed = EventFeed(eventLoop)
+        feed = EventFeed(eventLoop, limits: limits)
         ledger = ContentLedger(limit: limits.totalSnapshotBytes)
         repetitions = RepetitionLimiter(eventLoop, logger)
         self.policy = AdmissionPolicy(limit: limits.connections, limitPerPeer: limits.connectionsPerPeer)

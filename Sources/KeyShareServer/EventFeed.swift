@@ -14,16 +14,13 @@ final class EventFeed {
         var timeout: Scheduled<Void>
     }
 
-    /// The number of events that are kept for subscribers that are behind.
-    static let kept = 4_096
-    /// The number of connections that may ask for events.
-    private static let subscriberLimit = 16
     /// How long events are collected before they are told, so that many of them cost one message.
     private static let collecting = TimeAmount.milliseconds(25)
     /// The bytes of events in one message, so that it fits the frame with its other fields.
     private static let pageSize = Wire.replyLimit - 1_024
 
     private let eventLoop: any EventLoop
+    private let limits: ProviderServer.Limits
     private var events = CircularBuffer<ProviderEvent>()
     /// The number of the last event.
     private var last: UInt64 = 0
@@ -34,8 +31,9 @@ final class EventFeed {
     /// The time of the feed's beginning, by the clock of the event loop and by the calendar.
     private let origin = (deadline: NIODeadline.now(), date: Date().timeIntervalSince1970)
 
-    init(_ eventLoop: any EventLoop) {
+    init(_ eventLoop: any EventLoop, limits: ProviderServer.Limits) {
         self.eventLoop = eventLoop
+        self.limits = limits
     }
 
     /// Whether somebody wants to be told of events.
@@ -49,7 +47,7 @@ final class EventFeed {
 
     /// Keeps an event for those who subscribe.
     func append(_ event: ProviderEvent) {
-        if events.count >= Self.kept { events.removeFirst() }
+        if events.count >= limits.events { events.removeFirst() }
         events.append(event)
         last += 1
         scheduleFlush()
@@ -67,7 +65,7 @@ final class EventFeed {
     func subscribe(
         _ connection: Int, after: UInt64?, wait: TimeAmount, answer: @escaping (ProviderReply) -> Void
     ) -> ProviderReply? {
-        guard watchers.count < Self.subscriberLimit || watchers.contains(connection) else {
+        guard watchers.count < limits.subscribers || watchers.contains(connection) else {
             return .failure(ProviderFailure(.refused, "too many are told of events already"))
         }
         watchers.insert(connection)

@@ -31,6 +31,10 @@ package final class ProviderServer: Service {
         /// The time that a stopping server gives to outstanding requests.
         package var drain: Duration = .seconds(5)
 
+        /// The number of connections that may ask for events.
+        package var subscribers = 16
+        /// The number of events that are kept for connections that are behind.
+        package var events = 4_096
         /// The longest time that a request for events waits.
         package var eventWait: Duration = .seconds(10)
 

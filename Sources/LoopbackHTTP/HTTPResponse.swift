@@ -2,7 +2,7 @@
 package struct HTTPResponse: Sendable, Hashable {
     /// The status code (RFC 9110, 15).
     package let status: Int
-    /// The value of `Content-Type` (RFC 9110, 8.3); empty for a response that was received without one.
+    /// The value of `Content-Type` (RFC 9110, 8.3); empty for a response without one.
     package let contentType: String
     /// The response's content.
     package let body: [UInt8]

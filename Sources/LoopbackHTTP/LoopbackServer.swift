@@ -30,7 +30,9 @@ package final class LoopbackServer: Service {
         package var time: Duration = .seconds(10)
         /// The time that a part of a stream may wait for a peer that does not read.
         package var stalled: Duration = .seconds(30)
-        /// Whether requests of other users of this machine get 403. The kernel names the user.
+        /// Whether requests of other users of this machine get an empty 403. The kernel names the user. What is no HTTP
+        /// gets no answer then, because its sender is not looked up. It has no effect where requests are answered on the
+        /// event loop.
         package var isForOwnUserOnly = false
 
         /// Makes the limits for everyday use.
@@ -102,7 +104,8 @@ package final class LoopbackServer: Service {
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
                         try pipeline.configureHTTPServerPipeline(
-                            withPipeliningAssistance: false, withErrorHandling: true)
+                            withPipeliningAssistance: false,
+                            withErrorHandling: !limits.isForOwnUserOnly)
                         try pipeline.addHandler(
                             RequestHandler(limits: limits, responder: responder, answers: answers.value))
                     }

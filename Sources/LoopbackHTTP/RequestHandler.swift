@@ -68,35 +68,26 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     private func answer(_ context: ChannelHandlerContext) {
-        guard let head, let method = HTTPRequest.Method(rawValue: head.method.rawValue) else {
-            write(.text(405, "GET, HEAD and POST are answered", mayBeStored: false), context)
-            return
-        }
-        // The target is taken as a path. The absolute form with scheme and host (RFC 9112, 3.2.2) is for proxies.
-        let target = head.uri.prefix { $0 != "#" }
-        let path = target.prefix { $0 != "?" }
-        var fields: [String: [String]] = [:]
-        for field in head.headers where field.name.lowercased() != "authorization" {
-            fields[field.name.lowercased(), default: []].append(field.value)
-        }
-        let request = HTTPRequest(
-            method: method, path: String(path), query: String(target.dropFirst(path.count + 1)),
-            fields: fields,
-            authorization: head.headers.first(name: "Authorization").map { SecretBytes(utf8: $0) },
-            body: body)
+        let request = request()
+        let wrongMethod = HTTPResponse.text(405, "GET, HEAD and POST are answered", mayBeStored: false)
         let respond: @Sendable (HTTPRequest) async -> HTTPAnswer
-        switch responder {
-        case .onEventLoop(let respond):
+        switch (responder, request) {
+        case (.onEventLoop(let respond), let request?):
             write(respond(request), context)
             return
-        case .task(let function): respond = function
+        case (.task(let function), let request) where request != nil || limits.isForOwnUserOnly:
+            respond = function
+        default:
+            write(wrongMethod, context)
+            return
         }
         let isForOwnUserOnly = limits.isForOwnUserOnly
         let (peer, local) = (context.remoteAddress, context.localAddress)
         answer = answers.submit {
             if isForOwnUserOnly, !LoopbackPeer.isOwnUser(peer, connectedTo: local) {
-                return .response(.text(403, "this is another user's", mayBeStored: false))
+                return .response(.nothingButForbidden)
             }
+            guard let request else { return .response(wrongMethod) }
             return await respond(request)
         } done: { [self] answer in
             self.answer = nil
@@ -105,6 +96,23 @@ final class RequestHandler: ChannelInboundHandler {
             case .stream(let head, let parts): write(head, parts, context)
             }
         }
+    }
+
+    /// The request that was collected; nil where its method is one that is not answered.
+    private func request() -> HTTPRequest? {
+        guard let head, let method = HTTPRequest.Method(rawValue: head.method.rawValue) else { return nil }
+        // The target is taken as a path. The absolute form with scheme and host (RFC 9112, 3.2.2) is for proxies.
+        let target = head.uri.prefix { $0 != "#" }
+        let path = target.prefix { $0 != "?" }
+        var fields: [String: [String]] = [:]
+        for field in head.headers where field.name.lowercased() != "authorization" {
+            fields[field.name.lowercased(), default: []].append(field.value)
+        }
+        return HTTPRequest(
+            method: method, path: String(path), query: String(target.dropFirst(path.count + 1)),
+            fields: fields,
+            authorization: head.headers.first(name: "Authorization").map { SecretBytes(utf8: $0) },
+            body: body)
     }
 
     private func write(_ response: HTTPResponse, _ context: ChannelHandlerContext) {
@@ -146,8 +154,8 @@ final class RequestHandler: ChannelInboundHandler {
     private func write(
         headOf response: HTTPResponse, _ framing: [(String, String)], _ context: ChannelHandlerContext
     ) {
-        var headers = HTTPHeaders(
-            [("Content-Type", response.contentType), ("Connection", "close")] + framing)
+        var headers = HTTPHeaders([("Connection", "close")] + framing)
+        if !response.contentType.isEmpty { headers.add(name: "Content-Type", value: response.contentType) }
         if !response.mayBeStored { headers.add(name: "Cache-Control", value: "no-store") }
         for (name, value) in response.fields.sorted(by: { $0.key < $1.key }) {
             headers.add(name: name, value: value)
@@ -163,4 +171,9 @@ final class RequestHandler: ChannelInboundHandler {
         isAnswered = true
         context.close(mode: .output, promise: nil)
     }
+}
+
+extension HTTPResponse {
+    /// What other users get: a status, and nothing that tells them what answers here.
+    fileprivate static let nothingButForbidden = HTTPResponse(status: 403, contentType: "", body: [])
 }

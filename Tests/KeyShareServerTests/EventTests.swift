@@ -67,7 +67,7 @@ struct EventTests {
             let watcher = try await ProviderClient.connect(path: path)
             let start = try await watcher.events(after: nil)
             let client = try await ProviderClient.connect(path: path)
-            let count = EventFeed.kept + 1_000
+            let count = ProviderServer.Limits().events + 1_000
             for _ in 0..<count { try await client.stopAccessing("anything") }
             var (last, lost, seen) = (start.last, UInt64(0), 0)
             while last < start.last + UInt64(count) + 2 {
@@ -76,7 +76,7 @@ struct EventTests {
                 (last, lost, seen) = (page.last, lost + page.lost, seen + page.events.count)
             }
             // The connection's beginning and its hello are events, too.
-            #expect(lost == 1_002 && seen == EventFeed.kept)
+            #expect(lost == 1_002 && seen == ProviderServer.Limits().events)
             await client.close()
             await watcher.close()
         }

@@ -15,10 +15,6 @@ package final class EventJournal: Sendable {
         var clients: [Int: String] = [:]
     }
 
-    /// The number of events that are kept for pages that come later.
-    static let kept = 5_000
-    /// The number of messages that wait for a page.
-    private static let buffered = 1_024
     private let state = Mutex(State())
 
     /// Makes an empty journal.
@@ -39,7 +35,9 @@ package final class EventJournal: Sendable {
                 guard !state.pages.isEmpty, let message = Self.message(event) else { continue }
                 for page in state.pages.values { page.yield(message) }
             }
-            if state.events.count > Self.kept * 2 { state.events.removeFirst(state.events.count - Self.kept) }
+            if state.events.count > WebLimits.events * 2 {
+                state.events.removeFirst(state.events.count - WebLimits.events)
+            }
         }
     }
 
@@ -69,14 +67,14 @@ package final class EventJournal: Sendable {
     func open(after number: Int) -> (backlog: [UInt8], news: AsyncStream<[UInt8]>) {
         state.withLock { state in
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream(
-                bufferingPolicy: .bufferingNewest(Self.buffered))
+                bufferingPolicy: .bufferingNewest(WebLimits.waitingMessages))
             state.lastPage += 1
             let page = state.lastPage
             state.pages[page] = continuation
             continuation.onTermination = { [weak self] _ in
                 self?.close(page)
             }
-            let backlog = state.events.suffix(Self.kept).filter { $0.number > number }
+            let backlog = state.events.suffix(WebLimits.events).filter { $0.number > number }
             return (Array("retry: 500\n\n".utf8) + backlog.flatMap { Self.message($0) ?? [] }, stream)
         }
     }

@@ -11,14 +11,12 @@ package struct Recording: Codable, Sendable {
     package let events: [SharingEvent]
 
     private static let name = "keyshare-recording"
-    private static let largestFile = 64 << 20
-    private static let mostEvents = 100_000
 
     /// Reads a recording.
     ///
     /// - Throws: `CommandFailure`: 5 for a file that is none, 74 where it cannot be read, 10 where it is too large.
     package init(file: String) throws(CommandFailure) {
-        let bytes = try InputFile.read(file, limit: Self.largestFile)
+        let bytes = try InputFile.read(file, limit: WebLimits.recording)
         guard let recording = try? JSONDecoder().decode(Recording.self, from: Data(bytes)),
             recording.format == Self.name, recording.version == 1
         else {
@@ -26,8 +24,8 @@ package struct Recording: Codable, Sendable {
                 .malformed, "\(file) is no recording of the device\u{2019}s page",
                 hint: "save one with the button \u{201C}Save recording\u{201D} of keyshare-device web")
         }
-        guard recording.events.count <= Self.mostEvents else {
-            throw CommandFailure(.tooLarge, "\(file) has more than \(Self.mostEvents) events")
+        guard recording.events.count <= WebLimits.recordedEvents else {
+            throw CommandFailure(.tooLarge, "\(file) has more than \(WebLimits.recordedEvents) events")
         }
         self = recording
     }

@@ -26,10 +26,6 @@ actor PhoneSession {
     /// What provider and consumer hold, until the keychain changes.
     private var sides: (published: PhoneDocument.Side, held: PhoneDocument.Side)?
 
-    private static let keptImports = 20
-    /// The most identities of a side that the page gets; the number of all is told.
-    private static let shownIdentities = 300
-
     init(_ device: Device, socket: String, journal: EventJournal, watch: ProviderWatch, options: String) {
         self.device = device
         self.socket = socket
@@ -85,7 +81,7 @@ extension PhoneSession {
                 answer: presence?.answer.rawValue ?? "allow", waiting: presence?.questionsWaiting ?? 0),
             provider: .init(
                 serving: status.client != nil, process: status.processID,
-                isOwn: own != nil && own?.processID == status.processID, fault: own?.fault,
+                isOwn: own != nil && own?.processID == status.processID, fault: own?.fault?.name,
                 failure: status.failure.map { .init($0) },
                 command: "keyshare-provider serve" + commands.options),
             published: sides.published, held: sides.held,
@@ -108,7 +104,7 @@ extension PhoneSession {
         do {
             let sorted = SortedIdentities(try read(), under: .keySharing2025).identities
             return .init(
-                identities: sorted.prefix(Self.shownIdentities).map(IdentityDocument.init),
+                identities: sorted.prefix(WebLimits.identities).map(IdentityDocument.init),
                 count: sorted.count,
                 failure: nil)
         } catch {
@@ -232,7 +228,7 @@ extension PhoneSession {
         lastImport += 1
         let number = lastImport
         imports.append(ImportJob(number: number, asked, command: commands.importing(asked)))
-        if imports.count > Self.keptImports { imports.removeFirst() }
+        if imports.count > WebLimits.imports { imports.removeFirst() }
         journal.tellOfChange()
         let (questions, journal) = (questions, journal)
         let legacy = LegacyImport(importer, pasteboard: pasteboard, now: { Date() }) { question in

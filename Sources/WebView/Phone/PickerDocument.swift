@@ -56,9 +56,6 @@ struct PickerDocument: Encodable {
         let objc: String
     }
 
-    /// The most items that are left out which a page shows.
-    private static let mostAbsent = 200
-
     /// - Parameters:
     ///   - listed: the decisions about what is listed.
     ///   - left: the decisions about what is left out.
@@ -85,7 +82,7 @@ struct PickerDocument: Encodable {
         let items = listed.compactMap { decision in decision.item.map { ($0, decision) } }
         decisions = items.map { number($0.1) }
         rows = hasRows ? items.map { .init($0.0, of: identities, enabled: nil) } : nil
-        absent = left.prefix(Self.mostAbsent).compactMap { decision in
+        absent = left.prefix(WebLimits.absentItems).compactMap { decision in
             decision.item.map {
                 Absent(row: .init($0, of: identities, enabled: nil), reason: number(decision))
             }

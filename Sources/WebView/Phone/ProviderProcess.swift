@@ -3,12 +3,35 @@ internal import Foundation
 internal import LocalSockets
 internal import Synchronization
 
+/// What a provider is to do wrong on purpose.
+enum ProviderFault: Sendable, Hashable {
+    /// A fault of the service, by its name.
+    case service(String)
+    /// A fault of the persistent token, by its name.
+    case token(String)
+
+    /// The fault's name.
+    var name: String {
+        switch self {
+        case .service(let name), .token(let name): name
+        }
+    }
+
+    /// The options of `keyshare-provider serve` that cause it.
+    fileprivate var options: [String] {
+        switch self {
+        case .service(let name): ["--fault", name]
+        case .token(let name): ["--token-fault", name]
+        }
+    }
+}
+
 /// The provider that the page has started, and its other commands: they are `keyshare-provider`, which stands beside this
 /// program.
 final class ProviderProcess: Sendable {
     private struct Running {
         let process: Process
-        let fault: String?
+        let fault: ProviderFault?
         let errors: ErrorText
     }
 
@@ -27,7 +50,7 @@ final class ProviderProcess: Sendable {
     }
 
     /// The process that this page has started, if it still runs, and the fault that it serves with.
-    var current: (processID: Int32, fault: String?)? {
+    var current: (processID: Int32, fault: ProviderFault?)? {
         running.withLock { running in
             guard let running, running.process.isRunning else { return nil }
             return (running.process.processIdentifier, running.fault)
@@ -38,7 +61,7 @@ final class ProviderProcess: Sendable {
     ///
     /// - Parameter fault: what it does wrong on purpose; nil for nothing.
     /// - Throws: `CommandFailure`: 10 where another one serves already, what the provider says where it ends at once.
-    func start(fault: String?) async throws {
+    func start(fault: ProviderFault?) async throws {
         await stop()
         if let other = PeerIdentity.listener(at: socket) {
             throw CommandFailure(
@@ -51,7 +74,7 @@ final class ProviderProcess: Sendable {
         process.executableURL = try Self.program()
         process.arguments =
             ["serve", "--quiet", "--device", folder, "--socket", socket]
-            + (fault.map { ["--fault", $0] } ?? [])
+            + (fault?.options ?? [])
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = errors.pipe

@@ -24,7 +24,7 @@ actor Questions {
     ///   - timeout: how long a question waits; nobody who answers is a no.
     ///   - asked: called once the question can be seen.
     func ask(
-        reader: String, owner: String, timeout: Duration = .seconds(120), asked: @Sendable () -> Void
+        reader: String, owner: String, timeout: Duration = WebLimits.question, asked: @Sendable () -> Void
     ) async -> Bool {
         last += 1
         let number = last

@@ -150,13 +150,15 @@ extension WebRoutes {
 
     /// A fault by its name; a name that there is not is refused.
     private struct FaultChoice: Decodable {
-        let fault: String?
+        let fault: ProviderFault?
 
-        private enum CodingKeys: CodingKey { case fault }
+        private enum CodingKeys: CodingKey { case fault, tokenFault }
 
         init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
-            fault = try values.decodeIfPresent(ServiceFault.self, forKey: .fault)?.name
+            let ofService = try values.decodeIfPresent(ServiceFault.self, forKey: .fault)
+            let ofToken = try values.decodeIfPresent(TokenFault.self, forKey: .tokenFault)
+            fault = ofService.map { .service($0.name) } ?? ofToken.map { .token($0.rawValue) }
         }
     }
 
@@ -185,6 +187,9 @@ extension WebRoutes {
         let isReplay: Bool
         let types = TypeChoices.all
         let faults = ServiceFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
+        let tokenFaults = TokenFault.allCases.map {
+            Choice(name: $0.rawValue, explanation: $0.explanation)
+        }
         let scenarios = Scenario.builtIn.map { Choice(name: $0.name, explanation: $0.description) }
     }
 }

@@ -47,14 +47,9 @@ package final class WebServer: Service {
         at address: LoopbackAddress, logger: Logger, _ make: () throws -> WebRoutes.Source
     ) async throws {
         let source = try make()
-        var limits = LoopbackServer.Limits()
-        limits.requestBytes = 256 << 10
-        // A request may wait for the provider, and so may others meanwhile.
-        limits.answersAtOnce = 16
-        limits.time = .seconds(120)
-        limits.isForOwnUserOnly = true
         let routes = WebRoutes(source)
-        server = try await LoopbackServer(address, limits: limits, logger: logger, streaming: routes.answer)
+        server = try await LoopbackServer(
+            address, limits: WebLimits.server, logger: logger, streaming: routes.answer)
         access = WebAccess(host: "\(server.address)", port: server.address.port)
         routes.open(access)
         self.routes = routes

@@ -4,6 +4,7 @@ import KeyShareServer
 import KeyShareWire
 import LoopbackHTTP
 import PathValidation
+import WebView
 
 extension Limit {
     private static let server = ProviderServer.Limits()
@@ -75,6 +76,12 @@ extension Limit {
                 \(size(server.totalSnapshotBytes)) in all; taken back from the process that holds most
                 """, "ProviderServer.Limits.grants, .snapshotBytes, .totalSnapshotBytes"),
         Limit(
+            "peer of this user", asks: "to be told of others\u{2019} requests", pays: "a connection",
+            bound: """
+                \(server.subscribers) connections; the last \(number(server.events)) events for those that are \
+                behind, who are told how many they lost; \(time(server.eventWait)) a request
+                """, "ProviderServer.Limits.subscribers, .events, .eventWait"),
+        Limit(
             "peer", asks: "the comparison of identifiers", pays: "a byte each",
             bound: "\(Wire.identifierLimit) bytes, compared byte by byte", "Wire.identifierLimit"),
         Limit(
@@ -115,6 +122,47 @@ extension Limit {
                 """, "LoopbackServer.Limits"),
     ]
 
+    /// The page of a device, which other programs of the user may ask, and files that it replays.
+    static let page: [Limit] = [
+        Limit(
+            "another user of the machine", asks: "anything", pays: "a connection",
+            bound: "an empty 403; nothing for what is no HTTP", "LoopbackServer.Limits.isForOwnUserOnly"),
+        Limit(
+            "program of the user, without the key in the address", asks: "the page, or a change by it",
+            pays: "a request",
+            bound: "403, before anything of the request is looked at", "WebAccess.judge"),
+        Limit(
+            "page", asks: "connections, streams of events and answers", pays: "a descriptor each",
+            bound: """
+                \(web.connections) connections, of which the oldest gives way; \(web.answersAtOnce) answers at once, \
+                \(size(web.requestBytes)) a request, \(time(web.time)) for it; sessions end with the process
+                """, "WebLimits.server"),
+        Limit(
+            "page that does not read", asks: "memory for events", pays: "a connection",
+            bound: """
+                \(number(WebLimits.waitingMessages)) messages, of which the oldest are dropped and counted; \
+                \(time(web.stalled)) for one
+                """, "WebLimits.waitingMessages, LoopbackServer.Limits.stalled"),
+        Limit(
+            "whoever causes events", asks: "memory for those who come later", pays: "a request each",
+            bound: "the last \(number(WebLimits.events)), up to twice as many until they are dropped",
+            "WebLimits.events"),
+        Limit(
+            "page", asks: "what keychains, picker and imports hold", pays: "a request",
+            bound: """
+                \(WebLimits.identities) identities of a keychain, \(WebLimits.absentItems) items that are left out, \
+                \(WebLimits.imports) imports, with the number of all
+                """, "WebLimits.identities, .absentItems, .imports"),
+        Limit(
+            "app", asks: "the user, who does not answer", pays: "a paste",
+            bound: "\(time(WebLimits.question)), then no", "WebLimits.question"),
+        Limit(
+            "author of a recording", asks: "parsing and drawing", pays: "a file",
+            bound: "\(size(WebLimits.recording)), \(number(WebLimits.recordedEvents)) events",
+            "WebLimits.recording, .recordedEvents"),
+    ]
+
+    private static let web = WebLimits.server
     private static let fetches = FetchLimits()
     private static let loopback = LoopbackServer.Limits()
 

@@ -29,7 +29,8 @@ struct Limit {
     static let areas: [(title: String, limits: [Limit])] = [
         ("Files that are read", files), ("Text that people write", texts),
         ("What is kept on the device", storage), ("Peers of the provider", peers),
-        ("Servers that are asked", servers), ("Certificates and lists that are validated", validation),
+        ("The page of a device", page), ("Servers that are asked", servers),
+        ("Certificates and lists that are validated", validation),
     ]
 
     /// A number of bytes: `1 MiB`, `64 KiB` or `4,097 bytes`.
