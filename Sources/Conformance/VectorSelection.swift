@@ -27,12 +27,14 @@ package struct VectorSelection: Sendable {
 
     /// The words that name nothing, each with what was probably meant.
     package var unknown: [(word: String, nearest: String?)] {
-        let names =
-            TestVector.all.map(\.name) + ServiceVector.all.map(\.entry.name)
-            + TestVectorGroup.allCases.map(\.rawValue)
-        return (only + skip).filter { word in !names.contains { Self.names(word, $0) } }
-            .map { ($0, NearMatch.of($0, among: names)) }
+        (only + skip).filter { word in !Self.allNames.contains { Self.names(word, $0) } }
+            .map { ($0, NearMatch.of($0, among: Self.allNames)) }
     }
+
+    /// The names that can be chosen by: the groups, then the test vectors.
+    package static let allNames =
+        TestVectorGroup.allCases.map(\.rawValue) + TestVector.all.map(\.name)
+        + ServiceVector.all.map(\.entry.name)
 
     private func includes(_ name: String, _ groups: [TestVectorGroup]) -> Bool {
         func isNamed(by word: String) -> Bool {

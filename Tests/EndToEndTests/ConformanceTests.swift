@@ -170,6 +170,14 @@ struct ConformanceTests {
         #expect(pids.compactMap { Int32($0) }.allSatisfy { kill($0, 0) != 0 })
     }
 
+    @Test(
+        "The page of results opens in a browser without a word, lists the failures, and fits a phone",
+        .enabled(if: WebBrowser.isAvailable, "there is no chromium with a chromedriver"))
+    func page() async throws {
+        let run = try await SecondClient.python([PackageFolder.path + "/scripts/report-check"])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     @Test("The list has every test vector, and those of the service")
     func list() async throws {
         let run = try await Simulation().provider("conformance", "--list", "--json")

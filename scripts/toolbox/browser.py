@@ -115,6 +115,11 @@ class Browser:
         """Clicks an element as a user does: it must be visible, enabled, and in front."""
         self.send("POST", f"{self.session}/element/{self.element(selector)}/click", {})
 
+    def keys(self, text):
+        """Types into the element that has the focus; WebDriver's numbers stand for keys without a character."""
+        active = self.send("GET", f"{self.session}/element/active")[WEB_ELEMENT]
+        self.send("POST", f"{self.session}/element/{active}/value", {"text": text})
+
     def choose(self, selector, value):
         """Chooses an option of a list by its value."""
         self.click(f"{selector} option[value='{value}']")
@@ -154,11 +159,11 @@ class Browser:
             if message["method"] == "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"]["url"])
 
-    def need_clean(self, host):
-        """Raises `Missed` where the console has an error, or something was asked of another host."""
+    def need_clean(self, address):
+        """Raises `Missed` where the console has an error, or something was asked that does not begin with the address."""
         self.collect()
         need(not self.messages, f"the console says {self.messages}")
-        others = [url for url in self.requests if not url.startswith((f"http://{host}/", "blob:", "data:", "about:", "chrome:"))]
+        others = [url for url in self.requests if not url.startswith((address, "blob:", "data:", "about:", "chrome:"))]
         need(not others, f"the page asks others: {others}")
         need(self.requests, "no request was seen")
 

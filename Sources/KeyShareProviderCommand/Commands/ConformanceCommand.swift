@@ -35,16 +35,19 @@ struct ConformanceCommand: AsyncParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Only test vectors of these names or groups; zip-* takes all that begin so.", valueName: "name"))
+            "Only test vectors of these names or groups; zip-* takes all that begin so.", valueName: "name"),
+        completion: .values { ConformanceCommand.selectable($0) })
     var only: [String] = []
 
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("No test vectors of these names or groups.", valueName: "name"))
+        help: ArgumentHelp("No test vectors of these names or groups.", valueName: "name"),
+        completion: .values { ConformanceCommand.selectable($0) })
     var skip: [String] = []
 
     @Option(
-        help: ArgumentHelp("What the consumer claims to check: parse, identity or path.", valueName: "claim"))
+        help: ArgumentHelp("What the consumer claims to check: parse, identity or path.", valueName: "claim"),
+        completion: .list(TestVectorClaim.allCases.map(\.rawValue)))
     var claims = TestVectorClaim.parse
 
     @Option(
@@ -59,7 +62,9 @@ struct ConformanceCommand: AsyncParsableCommand {
         transform: ExitCodes.init)
     var passwordBlamedBy: ExitCodes?
 
-    @Option(help: ArgumentHelp("How it reports on standard output: json.", valueName: "form"))
+    @Option(
+        help: ArgumentHelp("How it reports on standard output: json.", valueName: "form"),
+        completion: .list([ReportForm.json.rawValue]))
     var reports: ReportForm?
 
     @Option(help: ArgumentHelp("How long it may take for each, in seconds.", valueName: "seconds"))
@@ -114,6 +119,11 @@ struct ConformanceCommand: AsyncParsableCommand {
             throw ValidationError("name the consumer and its arguments behind --")
         }
         guard !list || consumer.isEmpty else { throw ValidationError("--list goes without a consumer") }
+    }
+
+    /// The candidates for one more name or group of test vectors.
+    private static func selectable(_ request: CompletionRequest) -> [String] {
+        request.matching(VectorSelection.allNames.filter { !request.contains($0) })
     }
 
     func run() async throws {
