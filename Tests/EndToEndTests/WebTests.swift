@@ -54,6 +54,40 @@ struct WebTests {
         #expect(run.status == 0, "\(run.errors)")
     }
 
+    @Test(
+        "Another user of the machine gets a 403 with nothing behind it, whatever he sends, even the key",
+        .enabled(if: SecondClient.isAvailable, "there is no python3"),
+        .enabled(if: geteuid() == 0, "only root can act as another user"))
+    func otherUser() async throws {
+        let simulation = try Simulation()
+        let (command, port, key) = try await start(simulation)
+        // Root's own socket would be allowed, so the user is changed before it is made.
+        let script = """
+            import os, socket, sys
+            os.setgroups([]); os.setgid(65534); os.setuid(65534)
+            host = "127.0.0.1:" + sys.argv[1]
+            head = " HTTP/1.1\\r\\nHost: " + host + "\\r\\nContent-Length: 0\\r\\n\\r\\n"
+            for request in ("GET /?key=" + sys.argv[2] + head, "GET /" + head, "POST /api/device" + head,
+                            "DELETE /" + head, "no HTTP\\r\\n\\r\\n"):
+                peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+                peer.sendall(request.encode())
+                answer = b""
+                try:
+                    while part := peer.recv(65536): answer += part
+                except ConnectionResetError: pass
+                print(answer)
+            """
+        let run = try await SecondClient.python(["-c", script, "\(port)", key])
+        let forbidden = #"b'HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'"#
+        #expect(run.status == 0)
+        #expect(
+            run.output.split(separator: "\n").map(String.init)
+                == Array(repeating: forbidden, count: 4) + ["b''"])
+        #expect(try await get("/?key=" + key, port).status == 303)
+        command.signal(SIGTERM)
+        #expect(try await command.finish().status == 0)
+    }
+
     @Test("A port in use is 74 with the port, and an address of others is refused")
     func portInUse() async throws {
         let simulation = try Simulation()
@@ -75,9 +109,30 @@ struct WebTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
     }
 
+    @Test("A device that cannot be read is named with its file, at the start and on a page that is open")
+    func unreadableDevice() async throws {
+        let simulation = try Simulation()
+        try await simulation.device("lock")
+        let state = simulation.device + "/state"
+        let (command, port, key) = try await start(simulation)
+        let entrance = try await get("/?key=" + key, port)
+        let cookie = String(try #require(entrance.fields["set-cookie"]?.split(separator: ";").first))
+        let before = try await get("/api/state", port, cookie: cookie)
+        #expect(String(decoding: before.body, as: UTF8.self).contains(#""failures":[]"#))
+        try Data("nonsense".utf8).write(to: URL(fileURLWithPath: state))
+        let after = String(
+            decoding: try await get("/api/state", port, cookie: cookie).body, as: UTF8.self)
+        #expect(after.contains(state.replacing("/", with: #"\/"#)) || after.contains(state), "\(after)")
+        command.signal(SIGTERM)
+        #expect(try await command.finish().status == 0)
+        let refused = try await simulation.device("web")
+        #expect(refused.status == 5 && refused.errors.contains(state), "\(refused.errors)")
+    }
+
     /// The cases of scripts/web-check, by name.
     private static let cases = [
-        "request", "explained", "archive", "legacy", "locked", "fault", "recording", "names",
+        "request", "explained", "archive", "legacy", "locked", "fault", "recording", "agree", "token",
+        "names",
     ]
 
     @Test(

@@ -59,7 +59,9 @@ package struct SharingEvent: Codable, Sendable, Equatable {
             received = Int(event.received)
             sent = Int(event.sent)
         }
-        if event.failure != 0 {
+        if event.failure == Wire.tokenFailureCode {
+            outcome = "tokenFailure"
+        } else if event.failure != 0 {
             outcome =
                 ProviderFailure.Code(rawValue: event.failure).map { "\($0)" } ?? "failure-\(event.failure)"
         }

@@ -186,7 +186,8 @@ function showRequest() {
 // MARK: The picker
 
 const icons = {
-  folder: "M2 5h5l2 2h9v10H2z", zip: "M4 2h9l3 3v13H4zM9 2v2m0 2v2m0 2v2m-1 2h2v2H8z", pkcs12: "M7 9a4 4 0 1 0 0 .1M10.500 10H18v4m-4-4v3",
+  folder: "M2 5h5l2 2h9v10H2z", zip: "M4 2h9l3 3v13H4zM9 2v2m0 2v2m0 2v2m-1 2h2v2H8z",
+  pkcs12: "M2 10a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0M9 10h9v4m-4-4v3",
 };
 
 /** A drawing of what an item is, for eyes only: the words beside it say the same. */
@@ -196,6 +197,11 @@ function icon(kind) {
   return image;
 }
 const stateWords = { enabled: "can be picked", disabled: "cannot be picked", absent: "left out" };
+
+/** A name that breaks behind its dots, before it breaks anywhere else. */
+function breakable(text) {
+  return text.split(/(?<=[.])/).flatMap((part) => [part, make("wbr")]);
+}
 
 function day(text) {
   return text ? text.slice(0, 10) : "";
@@ -319,7 +325,7 @@ function explain(row, reason, isNew = true) {
   const decision = state.picker.reasons[reason];
   const children = [
     make("p", {}, make("strong", {}, row.filename), " ", make("span", { class: decision.state === "enabled" ? "ok" : "bad" }, stateWords[decision.state])),
-    make("p", {}, `${decision.message}.`),
+    make("p", {}, `${decision.message.charAt(0).toUpperCase()}${decision.message.slice(1)}.`),
     make("p", { class: "soft" }, `Reason: ${decision.reason}`),
   ];
   if (decision.missing.length > 0) {
@@ -441,9 +447,9 @@ function showQuestions() {
     alerts.push(make("div", { class: "alert", role: "alertdialog", "aria-label": "User presence" },
       make("p", {}, make("strong", {}, "An app wants to use a key of the token.")),
       make("div", { class: "row" },
-        make("button", { type: "button", onclick: answer("cancel") }, "Cancel"),
-        make("button", { type: "button", onclick: answer("deny") }, "Fail"),
-        make("button", { type: "button", class: "primary", onclick: answer("allow") }, "It is me"))));
+        make("button", { type: "button", onclick: answer("cancel"), "data-answer": "cancel" }, "Cancel"),
+        make("button", { type: "button", onclick: answer("deny"), "data-answer": "deny" }, "Fail"),
+        make("button", { type: "button", class: "primary", onclick: answer("allow"), "data-answer": "allow" }, "It is me"))));
   }
   byID("questions").replaceChildren(...alerts);
   alerts[0]?.querySelector("button")?.focus();
@@ -462,9 +468,10 @@ function showSide(id, name, side) {
     return;
   }
   const head = make("thead", {}, make("tr", {}, ...["Type", "Person", "Valid", "Serial"].map((title) => make("th", { scope: "col" }, title))));
-  const rows = side.identities.slice(0, 300).map((identity) => make("tr", {},
-    make("td", {}, identity.type), make("td", {}, identity.person ?? identity.subject ?? ""),
-    make("td", { class: "nowrap" }, `${day(identity.notBefore)} – ${day(identity.notAfter)}`), make("td", {}, identity.serial)));
+  const rows = side.identities.map((identity) => make("tr", {},
+    make("td", { class: "nowrap" }, identity.type), make("td", {}, ...breakable(identity.person ?? identity.subject ?? "")),
+    make("td", { class: "dates" }, `${day(identity.notBefore)} – `, make("wbr"), day(identity.notAfter)),
+    make("td", { class: "nowrap", title: identity.serial }, shorten(identity.serial, 13))));
   if (side.count > rows.length) rows.push(make("tr", {}, make("td", { colspan: "4" }, `and ${side.count - rows.length} more`)));
   body.replaceChildren(head, make("tbody", {}, ...rows));
 }
@@ -498,16 +505,22 @@ function showImports() {
 function start() {
   return act(async () => {
     byID("provider-state").textContent = "Starting…";
-    await post("/api/provider/start", { fault: byID("fault").value || null });
+    const [kind, name] = byID("fault").value.split(" ");
+    await post("/api/provider/start", { [kind || "fault"]: name ?? null });
   });
 }
 
 function fillChoices() {
-  const { faults, scenarios } = state.session;
-  byID("fault").replaceChildren(make("option", { value: "" }, "none"), ...faults.map((fault) => make("option", { value: fault.name }, fault.name)));
+  const { faults, tokenFaults, scenarios } = state.session;
+  const groups = [["fault", "of the service", faults], ["tokenFault", "of the token", tokenFaults]];
+  byID("fault").replaceChildren(
+    make("option", { value: "" }, "none"),
+    ...groups.map(([kind, label, group]) =>
+      make("optgroup", { label }, ...group.map(({ name }) => make("option", { value: `${kind} ${name}` }, name)))));
   byID("scenario").replaceChildren(...scenarios.map((scenario) => make("option", { value: scenario.name }, scenario.name)));
   const explainFault = () => {
-    byID("fault-words").textContent = faults.find((fault) => fault.name === byID("fault").value)?.explanation ?? "The provider does everything right.";
+    byID("fault-words").textContent = groups.flatMap(([kind, , group]) => group.map((fault) => [`${kind} ${fault.name}`, fault.explanation]))
+      .find(([value]) => value === byID("fault").value)?.[1] ?? "The provider does everything right.";
   };
   const explainScenario = () => {
     byID("scenario-words").textContent = scenarios.find((scenario) => scenario.name === byID("scenario").value)?.explanation ?? "";
@@ -521,11 +534,11 @@ function fillChoices() {
 // MARK: The sequence
 
 const lanes = [
-  ["consumer", "Consumer"], ["os", "Picker and OS"], ["provider", "Provider"], ["service", "Password"],
+  ["consumer", "Consumer"], ["os", "Picker/OS"], ["provider", "Provider"], ["service", "Password"],
   ["keychain", "Keychain"], ["pasteboard", "Pasteboard"], ["token", "Token"],
 ];
 const widestLane = 150;
-const narrowestLane = 88;
+const narrowestLane = 84;
 const rowHeight = 38;
 const osRequests = ["enumerate", "item", "services", "startAccessing", "stopAccessing", "present", "choose", "identities", "describe"];
 const legacyKinds = ["present", "choose", "pasteboardWritten", "pasteboardRead", "pasteboardCleared"];
@@ -534,6 +547,10 @@ const requestWords = {
   hello: "connects", enumerate: "list", item: "item", services: "services of", startAccessing: "start accessing", read: "read",
   fetchPassword: "fetch password", stopAccessing: "stop accessing", present: "list for types", choose: "export", describe: "facts",
   identities: "whose", statistics: "figures",
+};
+const tokenWords = {
+  tokens: "list tokens", tokenStatus: "status", tokenObjects: "list objects", use: "use key", useBegin: "begin to use key",
+  useUpdate: "go on", useEnd: "end", useCancel: "cancel",
 };
 
 /** A text with the labels in it cut to what tells them apart. */
@@ -576,10 +593,10 @@ function picture(event) {
     case "pasteboardRead": return { from: "pasteboard", to: app(event.subject), label: isBad ? `paste ${event.outcome}` : "pastes", isBad };
     case "pasteboardCleared": return { note: "pasteboard", label: "cleared" };
   }
-  const isToken = !Object.hasOwn(requestWords, event.kind);
+  const isToken = Object.hasOwn(tokenWords, event.kind);
   const from = event.client === "document picker" || osRequests.includes(event.kind) ? "os" : "consumer";
   const to = isToken ? "token" : event.kind === "fetchPassword" ? "service" : "provider";
-  const words = isToken ? event.kind : requestWords[event.kind];
+  const words = tokenWords[event.kind] ?? requestWords[event.kind] ?? event.kind;
   const reply = isBad ? event.outcome : event.sent !== undefined ? sizeWords(event.sent) : "";
   return { from, to, label: event.subject ? `${words} ${event.subject}` : words, reply, time: event.duration, isBad };
 }
@@ -595,11 +612,19 @@ function connectionMechanisms(events) {
   return mechanisms;
 }
 
-function belongs(event, mechanism, connections) {
-  if (event.connection !== undefined && event.connection !== null) return (connections.get(event.connection) ?? mechanism) === mechanism;
-  if (legacyKinds.includes(event.kind)) return mechanism === "legacy";
-  if (modernKinds.includes(event.kind)) return mechanism === "2025";
-  return true;
+/** The events of a mechanism. What a keychain takes up belongs to the mechanism of the last request before. */
+function eventsOf(mechanism, events, connections) {
+  let last = null;
+  return events.filter((event) => {
+    if (event.connection !== undefined && event.connection !== null) {
+      const own = connections.get(event.connection);
+      last = own ?? last;
+      return (own ?? mechanism) === mechanism;
+    }
+    if (legacyKinds.includes(event.kind)) return mechanism === "legacy";
+    if (modernKinds.includes(event.kind)) return mechanism === "2025";
+    return event.kind === "keychainAdded" && last ? last === mechanism : true;
+  });
 }
 
 function shownPosition() {
@@ -611,12 +636,17 @@ function diagram(events, title, room) {
   const drawn = events.map((event) => ({ event, look: picture(event) })).filter(({ look }) => look).slice(-shownEvents);
   const [width, height] = [lanes.length * laneWidth + 70, 44 + Math.max(1, drawn.length) * rowHeight + 8];
   const x = (lane) => 70 + Math.max(0, lanes.findIndex(([name]) => name === lane)) * laneWidth + laneWidth / 2;
-  const image = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${count(drawn.length, "event", "events")}; the list below has them as text` });
+  const image = draw("svg", { class: "whole", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${count(drawn.length, "event", "events")}; the list below has them as text` });
+  // The names of the lanes stay in sight while the rest is scrolled; the diagram itself has them for those who save it.
+  const heads = draw("svg", { class: "lanes", width, height: 38, "aria-hidden": "true" });
+  heads.append(draw("rect", { class: "cover", x: 0, y: 0, width, height: 38 }));
   for (const [name, words] of lanes) {
-    image.append(
-      draw("line", { class: "life", x1: x(name), x2: x(name), y1: 36, y2: height - 4 }),
-      draw("rect", { class: "lane", x: x(name) - laneWidth / 2 + 4, y: 6, width: laneWidth - 8, height: 28, rx: 6 }),
-      draw("text", { x: x(name), y: 25, "text-anchor": "middle" }, words));
+    image.append(draw("line", { class: "life", x1: x(name), x2: x(name), y1: 36, y2: height - 4 }));
+    for (const part of [image, heads]) {
+      part.append(
+        draw("rect", { class: "lane", x: x(name) - laneWidth / 2 + 3, y: 6, width: laneWidth - 6, height: 28, rx: 6 }),
+        draw("text", { x: x(name), y: 25, "text-anchor": "middle" }, words));
+    }
   }
   const origin = drawn[0]?.event.time ?? 0;
   drawn.forEach(({ event, look }, index) => {
@@ -648,7 +678,7 @@ function diagram(events, title, room) {
     group.addEventListener("click", () => select(event.number));
     image.append(group);
   });
-  return image;
+  return [heads, image];
 }
 
 let isDrawing = false;
@@ -669,12 +699,14 @@ function drawSequence() {
   box.classList.toggle("side", state.isSide);
   const connections = connectionMechanisms(state.events);
   const parts = state.isSide
-    ? ["2025", "legacy"].map((mechanism) => [`Sequence of ${mechanism}`, events.filter((event) => belongs(event, mechanism, connections))])
+    ? ["2025", "legacy"].map((mechanism) => [`Sequence of ${mechanism}`, eventsOf(mechanism, events, connections)])
     : [["Sequence", events]];
   const scrolls = [...box.children].map((child) => [child.scrollTop, child.scrollLeft]);
   box.replaceChildren(...parts.map(([title, part]) => {
     const frame = make("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": title });
-    frame.append(diagram(part, title, (box.clientWidth || 900) / (state.isSide && box.clientWidth > 1000 ? 2 : 1)));
+    const isSplit = state.isSide && box.clientWidth > 1000;
+    frame.append(...diagram(part, title, isSplit ? box.clientWidth / 2 - 12 : box.clientWidth || 900));
+    frame.addEventListener("keydown", (event) => walk(event, part));
     return state.isSide ? make("div", {}, make("h3", {}, title), frame) : frame;
   }));
   [...box.querySelectorAll(".diagram")].forEach((frame, index) => {
@@ -684,9 +716,12 @@ function drawSequence() {
     else if (current) frame.scrollTop = Math.max(0, current.getBBox().y - frame.clientHeight + 80);
   });
   const list = byID("event-list");
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.number : null;
   const drawn = events.filter(picture).slice(-shownEvents);
   list.replaceChildren(...drawn.map((event) => make("li", {},
     make("button", { type: "button", class: "link", "data-number": String(event.number), onclick: () => select(event.number) }, sentence(event)))));
+  // Whoever walks through the list is not thrown out of it by an event that comes.
+  if (focused) list.querySelector(`[data-number="${focused}"]`)?.focus();
   byID("position").textContent = state.events.length === 0
     ? "Nothing has happened yet."
     : `${state.position === null ? "Live" : "Paused"}: ${shownPosition()} of ${count(state.events.length, "event", "events")}`;
@@ -721,6 +756,20 @@ function select(number) {
   for (const group of document.querySelectorAll("svg .event")) group.classList.toggle("current", group.dataset.number === String(number));
 }
 
+/** Chooses the next or the last event with the arrow keys, among these; gives its number. */
+function walk(key, events) {
+  const change = { ArrowDown: 1, ArrowUp: -1 }[key.key];
+  if (!change) return null;
+  key.preventDefault();
+  const drawn = events.filter(picture).slice(-shownEvents);
+  const index = drawn.findIndex((event) => event.number === state.current);
+  const next = drawn[index < 0 ? (change > 0 ? 0 : drawn.length - 1) : Math.min(Math.max(index + change, 0), drawn.length - 1)];
+  if (!next) return null;
+  select(next.number);
+  document.querySelector(`svg .event[data-number="${next.number}"]`)?.scrollIntoView({ block: "nearest" });
+  return next.number;
+}
+
 function step(change) {
   const target = Math.min(Math.max(shownPosition() + change, 0), state.events.length);
   state.position = target;
@@ -741,7 +790,11 @@ function takeEvent(event) {
   if (event.number > state.lastNumber + 1 && state.lastNumber > 0) state.lost += event.number - state.lastNumber - 1;
   if (event.number <= state.lastNumber) return;
   state.lastNumber = event.number;
-  state.events.push(event);
+  // What the device tells of arrives before requests of that time, which the provider collects for a moment.
+  let place = state.events.length;
+  while (place > Math.max(0, state.events.length - 100) && state.events[place - 1].time > event.time) place -= 1;
+  state.events.splice(place, 0, event);
+  if (state.position !== null && place < state.position) state.position += 1;
   if (state.events.length > keptEvents) {
     const extra = state.events.length - keptEvents;
     state.events.splice(0, extra);
@@ -858,10 +911,22 @@ function bindSequence() {
   });
   byID("side").addEventListener("change", (event) => {
     state.isSide = event.target.checked;
+    document.querySelector("main").classList.toggle("side", state.isSide);
     drawSequence();
   });
+  byID("event-list").addEventListener("keydown", (event) => {
+    const number = walk(event, state.events.slice(0, shownPosition()));
+    if (number !== null) byID("event-list").querySelector(`[data-number="${number}"]`)?.focus();
+  });
+  // The lanes share the room that there is.
+  let width = 0;
+  new ResizeObserver(() => {
+    if (byID("diagrams").clientWidth === width) return;
+    width = byID("diagrams").clientWidth;
+    drawSoon();
+  }).observe(byID("diagrams"));
   byID("save-svg").addEventListener("click", () => {
-    document.querySelectorAll("#diagrams svg").forEach((image, index) => save(`sequence${index ? `-${index + 1}` : ""}.svg`, "image/svg+xml", standalone(image)));
+    document.querySelectorAll("#diagrams .whole").forEach((image, index) => save(`sequence${index ? `-${index + 1}` : ""}.svg`, "image/svg+xml", standalone(image)));
   });
   byID("save-json").addEventListener("click", () => save("recording.json", "application/json", recordingText()));
 }
@@ -939,7 +1004,7 @@ async function begin() {
   }
   readAddress();
   if (location.hash.length < 2) state.request.types = state.session.types["2025"].presets[0].types;
-  byID("live").hidden = false;
+  for (const part of document.querySelectorAll("[data-live]")) part.hidden = false;
   fillChoices();
   bindPhone();
   showRequest();

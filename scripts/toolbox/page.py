@@ -1,0 +1,66 @@
+"""The page of keyshare-device web in a browser."""
+import signal
+import subprocess
+
+from toolbox.report import need
+
+
+class Page:
+    """The page of a device, or of a recording, in a browser."""
+
+    def __init__(self, device, browser, *arguments):
+        self.device, self.browser = device, browser
+        self.process = device.start("keyshare-device", "web", *arguments, output=subprocess.PIPE)
+        self.address = self.process.stdout.readline().decode().strip()
+        need(self.address.startswith("http://127.0.0.1:"), f"the command prints no address but {self.address!r}")
+        self.host = self.address.split("/")[2]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=60)
+
+    def open(self):
+        """Opens the page."""
+        self.browser.size(1440)
+        self.browser.open(self.address)
+        self.browser.wait("document.querySelector('#summary').textContent !== 'Loading…'", "the page")
+        return self
+
+    def serving(self):
+        """Waits until the page shows what a provider lists."""
+        self.browser.wait("document.querySelectorAll('#items .item').length > 0", "the items of the provider")
+        return self
+
+    def item(self, name):
+        """The selector of an item, by its identifier."""
+        self.browser.wait(f"document.querySelector('#items .item[data-id=\"{name}\"]')", f"the item {name}")
+        return f'#items .item[data-id="{name}"]'
+
+    def first(self):
+        """The identifier of the first file."""
+        return self.browser.run("return [...document.querySelectorAll('#items .item')].find((item) => !/[.]zip$/.test(item.dataset.id) && item.children[2].textContent !== 'open').dataset.id")
+
+    def imported(self, number=1):
+        """Waits until an import is over; gives the text of its results."""
+        self.browser.wait(
+            f"document.querySelector('[data-job=\"{number}\"][data-over=true]')", "the end of the import")
+        return self.browser.text(f'[data-job="{number}"]')
+
+    def preset(self, number):
+        """Makes one of the usual requests, and waits until the picker shows it."""
+        self.browser.choose("#preset", str(number))
+        self.browser.wait("document.querySelectorAll('#types input:checked').length > 0")
+
+    def start(self, fault="", kind="fault"):
+        """Starts a provider by the page, with a fault of the service or, where `kind` is tokenFault, of the token."""
+        if fault:
+            self.browser.choose("#fault", f"{kind} {fault}")
+        self.browser.click("#start")
+        self.browser.wait(
+            "/This page.s provider serves/.test(document.querySelector('#provider-state').textContent)"
+            + (f" && document.querySelector('#provider-state').textContent.includes('{fault}')" if fault else ""),
+            "the provider")
+        return self.serving()
