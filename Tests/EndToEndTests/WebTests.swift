@@ -64,6 +64,8 @@ struct WebTests {
         // Root's own socket would be allowed, so the user is changed before it is made.
         let script = """
             import os, socket, sys
+            # What Python loads for a connection lies where the other user may not read.
+            "".encode("idna")
             os.setgroups([]); os.setgid(65534); os.setuid(65534)
             host = "127.0.0.1:" + sys.argv[1]
             head = " HTTP/1.1\\r\\nHost: " + host + "\\r\\nContent-Length: 0\\r\\n\\r\\n"
@@ -126,7 +128,7 @@ struct WebTests {
         command.signal(SIGTERM)
         #expect(try await command.finish().status == 0)
         let refused = try await simulation.device("web")
-        #expect(refused.status == 5 && refused.errors.contains(state), "\(refused.errors)")
+        #expect(refused.status == 74 && refused.errors.contains(state), "\(refused.errors)")
     }
 
     /// The cases of scripts/web-check, by name.

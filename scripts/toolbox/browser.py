@@ -113,7 +113,14 @@ class Browser:
 
     def click(self, selector):
         """Clicks an element as a user does: it must be visible, enabled, and in front."""
-        self.send("POST", f"{self.session}/element/{self.element(selector)}/click", {})
+        for attempt in range(10):
+            try:
+                self.send("POST", f"{self.session}/element/{self.element(selector)}/click", {})
+                return
+            except Missed as reason:
+                # The page has drawn it anew between the two commands.
+                if "stale element" not in str(reason) or attempt == 9:
+                    raise
 
     def keys(self, text):
         """Types into the element that has the focus; WebDriver's numbers stand for keys without a character."""
@@ -190,8 +197,12 @@ class Browser:
 
 
 # Computes the contrast of each visible text from the computed styles. Colours behind it are looked for outwards; those
-# of this page are opaque or not there.
+# of the pages here are opaque or not there, and behind everything is the browser's own.
 CONTRAST = """
+const probe = document.body.appendChild(document.createElement("i"));
+probe.style.backgroundColor = "Canvas";
+const canvas = getComputedStyle(probe).backgroundColor;
+probe.remove();
 const numbers = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
 const luminance = (colour) => {
   const parts = numbers(colour).slice(0, 3).map((part) => part / 255)
@@ -213,7 +224,7 @@ const behind = (element) => {
     const colour = getComputedStyle(outer).backgroundColor;
     if (!isClear(colour)) return colour;
   }
-  return "rgb(255, 255, 255)";
+  return canvas;
 };
 const weak = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
