@@ -60,6 +60,9 @@ let package = Package(
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
+        // Mail that is signed and encrypted.
+        .target(name: "SecureMail", dependencies: ["Diagnostics", "OpenSSL", "PrivateFiles"]),
+
         // The simulated device.
         .target(
             name: "DeviceSimulation",
@@ -125,7 +128,7 @@ let package = Package(
             name: "TestCredentials",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "ZipBundles",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "ZipBundles",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("Data")]),
@@ -190,7 +193,7 @@ let package = Package(
             dependencies: [
                 "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Diagnostics",
                 "KeyShareProvider", "KeyShareServer", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
+                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
                 "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -199,9 +202,10 @@ let package = Package(
         .target(
             name: "KeyShareConsumerCommand",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyOperations", "KeyShareConsumer", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
-                "PKCS12Compatibility", "PathValidation", "PersistentToken", "SecretMemory", "ZipBundles",
+                "PKCS12Compatibility", "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory",
+                "SecureMail", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .target(
@@ -245,7 +249,8 @@ let package = Package(
         .testTarget(
             name: "OpenSSLTests",
             dependencies: [
-                "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport",
+                "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
+                "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(name: "PersistentTokenTests", dependencies: ["KeySharing", "PersistentToken"]),
@@ -265,6 +270,9 @@ let package = Package(
                 "KeySharing", "OpenSSL", "PathValidation", "TestSupport",
             ]),
         .testTarget(
+            name: "SecureMailTests",
+            dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
+        .testTarget(
             name: "ZipBundlesTests",
             dependencies: [
                 "CLibZip", "TestCredentials", "ZipBundles",
@@ -282,8 +290,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareServer",
                 "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory",
-                "TestCredentials",
-                "TestSupport", "WebView", "ZipBundles",
+                "SecureMail", "TestCredentials", "TestSupport", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "PrivateFilesTests",
@@ -379,7 +386,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeySharing", "OpenSSL",
-                "SecretMemory", "TestCredentials", "TestSupport", "ZipBundles",
+                "PrivateFiles", "SecretMemory", "SecureMail", "TestCredentials", "TestSupport", "ZipBundles",
                 "keyshare-provider", "keyshare-consumer", "keyshare-device", "keyshare",
             ],
             exclude: ["Golden"]),

@@ -98,6 +98,11 @@ package struct CommandFailure: Failure {
         return advising(hint.dropLast("FILE".count) + path.quotedForShell)
     }
 
+    /// This failure with another message.
+    package func saying(_ message: String) -> CommandFailure {
+        CommandFailure(status, code: code, message, hint: hint)
+    }
+
     /// This failure with other advice.
     package func advising(_ hint: String) -> CommandFailure {
         CommandFailure(status, code: code, reason, hint: hint)

@@ -10,6 +10,8 @@ package enum FailureDomain: String, Sendable, CaseIterable {
     case certificate
     /// PKCS #12 files: `PKCS12Error`.
     case pkcs12
+    /// Messages of S/MIME and CMS: `CMSError`.
+    case cms
     /// Archives: `ZipError`.
     case zip
     /// Types, items and identities that are asked for: `RequestError`.

@@ -17,7 +17,7 @@ package struct ProviderCommand: RootCommand {
         version: CommandMain.version,
         subcommands: [
             Provision.self, Faults.self, ConformanceCommand.self, Import.self, List.self, Show.self,
-            Export.self, Serve.self,
+            Export.self, Mail.self, Serve.self,
             Password.self, Trust.self, Revoke.self, Token.self, Classify.self, Check.self, Backup.self,
             Restore.self, Merge.self,
             Clear.self,

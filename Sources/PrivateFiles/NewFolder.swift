@@ -50,6 +50,23 @@ package final class NewFolder: Sendable {
     /// - Throws: `FileError`: `.unsuitablePath` for a name that leads elsewhere, `.cannotCreate` where the name is taken
     ///   or no file can be made, `.inputOutput`.
     package func add(_ bytes: [UInt8], as name: String) throws(FileError) {
+        try add(as: name) { descriptor, path throws(FileError) in
+            try OpenFile.write(bytes, to: descriptor, named: path)
+        }
+    }
+
+    /// Writes what an open file holds, from its first byte on, as `add(_:as:)` does, without having all of it in memory.
+    ///
+    /// - Throws: `FileError`, as `add(_:as:)`.
+    package func add(contentsOf source: CInt, as name: String) throws(FileError) {
+        try add(as: name) { descriptor, path throws(FileError) in
+            try OpenFile.copy(source, to: descriptor, named: path)
+        }
+    }
+
+    private func add(
+        as name: String, _ fill: (CInt, String) throws(FileError) -> Void
+    ) throws(FileError) {
         guard PrivateFolder.isPlainName(name) else {
             throw FileError(.unsuitablePath, path: path, "\u{201C}\(name)\u{201D} is no name for a file")
         }
@@ -57,17 +74,7 @@ package final class NewFolder: Sendable {
         let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path + "/" + name, errno: errno) }
         defer { close(descriptor) }
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            var rest = UnsafeRawBufferPointer(buffer)
-            while unsafe !rest.isEmpty {
-                let count = unsafe write(descriptor, rest.baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else {
-                    throw .inputOutput("cannot write", path + "/" + name, errno: count == 0 ? EIO : errno)
-                }
-                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
+        try fill(descriptor, path + "/" + name)
         guard fsync(descriptor) == 0 else {
             throw .inputOutput("cannot bring to disk", path + "/" + name, errno: errno)
         }

@@ -22,19 +22,59 @@ package enum OutputFile {
     package static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true
     ) throws(FileError) {
-        guard let target = try target(of: path) else {
-            // Links of the proc file system lead to what is open already, and not to a path.
-            return try write(bytes, into: path, flags: 0)
+        switch try place(of: path) {
+        case .file(let target): try AtomicFile.write(bytes, to: target, replacing: replacing)
+        case .open(let target, let flags):
+            try write(into: target, flags: flags) { $0 = $0 == nil ? bytes : [] }
         }
-        let folder = PrivateFolder.parent(of: target)
-        guard let existing = FileIdentity(path: target) else {
-            return try AtomicFile.write(bytes, to: target, replacing: replacing)
+    }
+
+    /// Writes what an open file holds, from its first byte on, as `write(_:to:replacing:)` does, without having all of it
+    /// in memory.
+    ///
+    /// - Parameters:
+    ///   - source: an open file that can be read from the start.
+    ///   - path: the path that the user gave.
+    ///   - replacing: whether an earlier file goes.
+    /// - Throws: `FileError`, as `write(_:to:replacing:)`.
+    package static func write(
+        contentsOf source: CInt, to path: String, replacing: Bool = true
+    ) throws {
+        switch try place(of: path) {
+        case .file(let target):
+            try AtomicFile.write(to: target, replacing: replacing) { temporary in
+                let descriptor = unsafe open(temporary, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+                guard descriptor >= 0 else { throw FileError.cannotCreate(path, errno: errno) }
+                defer { close(descriptor) }
+                try OpenFile.copy(source, to: descriptor, named: path)
+            }
+        case .open(let target, let flags):
+            guard lseek(source, 0, SEEK_SET) == 0 else {
+                throw FileError.inputOutput("cannot read", "a temporary file", errno: errno)
+            }
+            try write(into: target, flags: flags) { chunk throws(FileError) in
+                chunk = try OpenFile.read(source, named: "a temporary file")
+            }
         }
-        try requireOwn(existing, at: target, in: folder)
+    }
+
+    /// What a path leads to.
+    private enum Place {
+        /// A file that is made or replaced.
+        case file(String)
+        /// A pipe, a device, or what a link of the proc file system leads to, with the flags to open it with.
+        case open(String, CInt)
+    }
+
+    private static func place(of path: String) throws(FileError) -> Place {
+        // Links of the proc file system lead to what is open already, and not to a path.
+        guard let target = try target(of: path) else { return .open(path, 0) }
+        guard let existing = FileIdentity(path: target) else { return .file(target) }
+        try requireOwn(existing, at: target, in: PrivateFolder.parent(of: target))
         switch existing.type {
-        case S_IFREG: try AtomicFile.write(bytes, to: target, replacing: replacing)
+        case S_IFREG: return .file(target)
         case S_IFDIR: throw .inputOutput("cannot write to", path, errno: EISDIR)
-        default: try write(bytes, into: target, flags: O_NOFOLLOW)
+        default: return .open(target, O_NOFOLLOW)
         }
     }
 
@@ -88,7 +128,11 @@ package enum OutputFile {
     }
 
     /// Writes into what is there: a pipe, a device, or a file that a link of the proc file system leads to.
-    private static func write(_ bytes: [UInt8], into path: String, flags: CInt) throws(FileError) {
+    ///
+    /// - Parameter next: puts the next bytes in place of the last ones, which are nil at first; none at the end.
+    private static func write(
+        into path: String, flags: CInt, next: (inout [UInt8]?) throws(FileError) -> Void
+    ) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags)
         guard descriptor >= 0 else { throw .inputOutput("cannot write to", path, errno: errno) }
         defer { close(descriptor) }
@@ -99,16 +143,11 @@ package enum OutputFile {
         if flags & O_NOFOLLOW != 0 {
             try requireOwn(identity, at: path, in: PrivateFolder.parent(of: path))
         }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw .inputOutput("cannot write to", path, errno: count == 0 ? EIO : errno)
-            }
-            rest = rest.dropFirst(count)
+        var chunk: [UInt8]?
+        while true {
+            try next(&chunk)
+            guard let chunk, !chunk.isEmpty else { return }
+            try OpenFile.write(chunk, to: descriptor, named: path)
         }
     }
 

@@ -34,7 +34,7 @@ struct GoldenTests {
         let root = try await RunningCommand(command, ["--help"]).finish()
         try check(root.text, "help-\(command.rawValue)")
         let names = subcommands(root.text)
-        #expect(names.count == [.provider: 18, .consumer: 10, .device: 15][command])
+        #expect(names.count == [.provider: 19, .consumer: 12, .device: 15][command])
         for name in names {
             let run = try await RunningCommand(command, [name, "--help"]).finish()
             #expect(run.status == 0)

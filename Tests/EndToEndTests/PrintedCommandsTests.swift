@@ -78,7 +78,7 @@ struct PrintedCommandsTests {
 
     @Test(
         "What the pages of docs show runs as printed",
-        arguments: ["docs/commands.md", "docs/pki.md", "docs/scenarios.md"])
+        arguments: ["docs/commands.md", "docs/mail.md", "docs/pki.md", "docs/scenarios.md"])
     func pages(page: String) async throws {
         let scratch = try ScratchFolder()
         let text = try String(contentsOfFile: "\(PackageFolder.path)/\(page)", encoding: .utf8)
@@ -177,6 +177,9 @@ struct PrintedCommandsTests {
         keyshare-provider trust -o test-ca.pem
         keyshare-provider backup provider.backup
         keyshare-consumer import --file encryption.zip --password-file secret.txt
+        keyshare-consumer import --file signature.p12 --password-file secret.txt
+        keyshare-provider mail -o mail
+        printf 'A letter\\n' > letter.txt
         for part in part-1 part-2 old-phone; do
           keyshare-provider provision --device "$part" --key p256 --generations 1 >/dev/null 2>&1
         done

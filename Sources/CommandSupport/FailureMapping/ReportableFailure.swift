@@ -87,6 +87,7 @@ extension FailureDomain {
         case .openSSL: OpenSSLError.self
         case .certificate: CertificateError.self
         case .pkcs12: PKCS12Error.self
+        case .cms: CMSError.self
         case .zip: ZipError.self
         case .request: RequestError.self
         case .import: ImportError.self

@@ -62,6 +62,51 @@ package struct DestinationOptions: ParsableArguments {
         try console.write(Data(bytes))
     }
 
+    /// A folder for files without a name: `TMPDIR`, or else `/tmp`.
+    package static var scratchFolder: String { DeviceOptions.environment("TMPDIR") ?? "/tmp" }
+
+    /// Writes what an open file holds, from its first byte on, as `write(_:_:isBinary:)` does, without having all of it in
+    /// memory. What would steer a terminal is not written to one, unless `-o -` insists.
+    ///
+    /// - Throws: `CommandFailure`, as `write(_:_:isBinary:)`.
+    package func write(contentsOf file: UnnamedFile, _ console: Console) throws {
+        if let output, output != "-" {
+            do {
+                try OutputFile.write(contentsOf: file.descriptor, to: output, replacing: force)
+            } catch let error as FileError {
+                throw Self.failure(error, hint: "name another file with -o")
+            }
+            return
+        }
+        try file.rewind()
+        let isTerminal = output == nil && isatty(STDOUT_FILENO) == 1
+        while true {
+            let bytes = try OpenFile.read(file.descriptor, named: "a temporary file")
+            if bytes.isEmpty { return }
+            if isTerminal,
+                bytes.contains(where: { $0 < 0x20 && ![0x09, 0x0A, 0x0D].contains($0) || $0 == 0x7F })
+            {
+                throw CommandFailure(
+                    .usage, "refusing to write binary data to a terminal",
+                    hint: "name a file with -o, or -o - to insist")
+            }
+            try console.write(Data(bytes))
+        }
+    }
+
+    /// Writes what an open file holds into a new folder.
+    ///
+    /// - Throws: `CommandFailure`: 73 or 74.
+    package func add(
+        contentsOf file: UnnamedFile, as name: String, to folder: NewFolder
+    ) throws(CommandFailure) {
+        do throws(FileError) {
+            try folder.add(contentsOf: file.descriptor, as: name)
+        } catch {
+            throw Self.failure(error, hint: "name another folder with -o")
+        }
+    }
+
     private func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
         do throws(FileError) {
             try OutputFile.write(bytes, to: path, replacing: force)

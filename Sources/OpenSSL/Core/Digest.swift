@@ -25,3 +25,27 @@ package enum Digest {
         }
     }
 }
+
+/// The SHA-256 (FIPS 180-4) of bytes that come piece by piece.
+@safe package final class SHA256Stream {
+    private let context = unsafe EVP_MD_CTX_new()
+
+    /// A digest of nothing yet.
+    package init() { unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// Adds the next bytes.
+    package func update(_ bytes: ArraySlice<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer {
+            unsafe _ = EVP_DigestUpdate(context, $0.baseAddress, $0.count)
+        }
+    }
+
+    /// The digest, 32 octets; nothing can be added then.
+    package func finish() -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        unsafe EVP_DigestFinal_ex(context, &digest, nil)
+        return digest
+    }
+}

@@ -9,6 +9,10 @@ package enum OID {
     package static let data = "1.2.840.113549.1.7.1"
     /// id-signedData: content with signatures; `.p7b` files are of this type.
     package static let signedData = "1.2.840.113549.1.7.2"
+    /// id-envelopedData: content that is encrypted for recipients.
+    package static let envelopedData = "1.2.840.113549.1.7.3"
+    /// id-ct-authEnvelopedData: content that is encrypted for recipients and authenticated (RFC 5083, 2.1).
+    package static let authEnvelopedData = "1.2.840.113549.1.9.16.1.23"
     /// id-encryptedData: content that is encrypted under a key from a password.
     package static let encryptedData = "1.2.840.113549.1.7.6"
 

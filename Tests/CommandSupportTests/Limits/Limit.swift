@@ -27,7 +27,7 @@ struct Limit {
 
     /// All limits by area, in the order of the page.
     static let areas: [(title: String, limits: [Limit])] = [
-        ("Files that are read", files), ("Text that people write", texts),
+        ("Files that are read", files), ("Mails that are opened", mails), ("Text that people write", texts),
         ("What is kept on the device", storage), ("Peers of the provider", peers),
         ("The page of a device", page), ("Servers that are asked", servers),
         ("Certificates and lists that are validated", validation),

@@ -1,0 +1,41 @@
+internal import Glibc
+internal import PrivateFiles
+
+extension InputFile {
+    /// Opens a file that a user names and that may be larger than memory, so that it can be read more than once: a pipe,
+    /// a device and standard input (`-`) are copied into a file without a name.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file, or `-`.
+    ///   - scratch: a folder for files without a name.
+    ///   - body: gets the open file, which is closed after the call.
+    /// - Throws: `CommandFailure` 74 where the file cannot be read, or is a folder; `FileError` for the copy; what `body`
+    ///   throws.
+    package static func withFile<Result>(
+        _ path: String, scratch: String, _ body: (CInt) throws -> Result
+    ) throws -> Result {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        defer { if path != "-" { close(descriptor) } }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
+        if status.st_mode & S_IFMT == S_IFDIR { throw unreadable(path, EISDIR) }
+        if path != "-", status.st_mode & S_IFMT == S_IFREG { return try body(descriptor) }
+        let copy = try UnnamedFile(in: scratch)
+        while true {
+            let bytes: [UInt8]
+            do throws(FileError) {
+                bytes = try OpenFile.read(descriptor, named: path)
+            } catch {
+                throw unreadable(path, error.errno ?? EIO)
+            }
+            if bytes.isEmpty { break }
+            try copy.write(bytes)
+        }
+        return try body(copy.descriptor)
+    }
+
+    private static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(.unreadable, "cannot read \(path): \(unsafe String(cString: strerror(code)))")
+    }
+}

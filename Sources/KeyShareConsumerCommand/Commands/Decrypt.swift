@@ -1,0 +1,221 @@
+import ArgumentParser
+import CommandSupport
+import Diagnostics
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import PrivateFiles
+import SecureMail
+
+struct Decrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt",
+        abstract: "Open encrypted and signed mails with the identities of the consumer's keychain.",
+        discussion: """
+            Takes mails of S/MIME, and messages of CMS in DER or PEM. What is inside goes to standard output or to -o: \
+            the MIME entity, as openssl cms writes it. Every signature is verified; whether the signer's certificate \
+            is to be trusted is for verify to say. Nothing is written of a message that was altered.
+
+            Several files, or a folder, give a table of what opened, and of what did not for want of which key; -o \
+            then makes a folder.
+
+            EXAMPLE:
+              keyshare-consumer decrypt mail/all-encryption.eml
+              keyshare-consumer decrypt mail -o opened
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Mails, folders of mails, or - for standard input.", valueName: "file"),
+        completion: .file())
+    var files: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "The only identity to try, by label or serial number or enough of the start. (default: the recipient)",
+            valueName: "label"), completion: .consumerLabels)
+    var label: String?
+
+    @OptionGroup var destination: DestinationOptions
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard files.filter({ $0 == "-" }).count <= 1 else {
+            throw ValidationError("standard input can be read once")
+        }
+    }
+
+    func run() throws {
+        let console = output.console
+        let files = try files.flatMap(Self.files(at:))
+        let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
+        if !isFolder { try destination.requireFree() }
+        let keys = try MailKeys(try ConsumerStore(try device.openDevice()), only: label)
+        if isFolder {
+            try openAll(files, keys, console)
+        } else if let file = files.first {
+            try open(file.path, keys, console)
+        }
+    }
+
+    /// A file to open.
+    private struct File {
+        let path: String
+        let name: String
+        /// Whether it was found in a folder, where other files are passed over.
+        let isFound: Bool
+    }
+
+    /// The files that a name on the command line stands for: those of a folder, by name, or itself.
+    private static func files(at path: String) throws -> [File] {
+        var isFolder: ObjCBool = false
+        guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            isFolder.boolValue
+        else { return [File(path: path, name: path, isFound: false)] }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        } catch {
+            throw CommandFailure(.unreadable, "cannot read \(path)")
+        }
+        guard names.count <= MailLimits.files else {
+            throw CommandFailure(
+                .tooLarge, "\(path) has \(names.count) files; \(MailLimits.files) are looked into")
+        }
+        let found = names.compactMap { name -> File? in
+            var isFolder: ObjCBool = false
+            let file = path.hasSuffix("/") ? path + name : path + "/" + name
+            // Neither folders in it, nor pipes, which would wait for a writer.
+            guard !name.hasPrefix("."),
+                unsafe FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
+                !isFolder.boolValue,
+                (try? FileManager.default.attributesOfItem(
+                    atPath: URL(fileURLWithPath: file).resolvingSymlinksInPath().path)[.type])
+                    as? FileAttributeType == .typeRegular
+            else { return nil }
+            return File(path: file, name: name, isFound: true)
+        }
+        guard !found.isEmpty else {
+            throw CommandFailure(.noSuchItem, "there is no file in \(path)", hint: "name a folder of mails")
+        }
+        return found
+    }
+
+    // MARK: - One message
+
+    private func open(_ path: String, _ keys: MailKeys, _ console: Console) throws {
+        var run = MessageRun(path, as: path, isFound: false, keys)
+        if let opened = run.opened {
+            if !console.isJSON || destination.output != nil {
+                try destination.write(contentsOf: opened.content, console)
+                if let output = destination.output, output != "-" { run.message.output = output }
+            }
+        }
+        try console.present(DecryptionDocument(messages: [run.message]), failure: run.failure) {
+            guard run.opened != nil else { return }
+            for line in Self.notes(run.message) { console.note(line) }
+            if let output = run.message.output { console.note("wrote \(output)") }
+        }
+    }
+
+    /// What to tell of a message that opened, beside its content.
+    private static func notes(_ message: DecryptionDocument.Message) -> [String] {
+        var notes: [String] = []
+        if let label = message.label {
+            notes.append("encrypted with \(message.encryption.joined(separator: ", ")), opened by \(label)")
+        }
+        for signer in message.signers {
+            notes.append(
+                "signed by \(signer.personText)"
+                    + (signer.email.map { " <\($0)>" } ?? "")
+                    + "; the signature fits, the certificate was not verified")
+        }
+        if message.authenticated == false {
+            notes.append(
+                "warning: not authenticated: the content may have been altered on its way, and nobody signed it"
+            )
+        }
+        return notes
+    }
+
+    // MARK: - Many messages
+
+    private func openAll(_ files: [File], _ keys: MailKeys, _ console: Console) throws {
+        let former = Self.formerNames(in: destination.output)
+        let folder = try destination.output.map { _ in
+            try destination.newFolder(what: "many messages go to a folder") { former.contains($0) }
+        }
+        defer { folder?.discard() }
+        var bar = ProgressBar(console, "messages", total: files.count)
+        defer { bar.clear() }
+        var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
+        var names = Set<String>()
+        for (index, file) in files.enumerated() {
+            var run = MessageRun(file.path, as: file.name, isFound: file.isFound, keys)
+            if let opened = run.opened, let folder {
+                let name = Self.unused(file.name, &names)
+                try destination.add(contentsOf: opened.content, as: name, to: folder)
+                run.message.output = folder.path + "/" + name
+            }
+            messages.append(run.message)
+            if let failure = run.failure { failures.append(failure.about(file.name)) }
+            // Each message that does not open needs one of its keys; the first will do.
+            if let serial = run.missing.first, !missing.contains(serial) { missing.append(serial) }
+            bar.show(index + 1)
+        }
+        bar.clear()
+        let document = DecryptionDocument(messages: messages)
+        if let folder {
+            let index = [UInt8](try DocumentCoding.encode(document)) + [0x0A]
+            try destination.add(index, as: Self.indexName, to: folder)
+            try destination.publish(folder)
+        }
+        var told = failures.filter { $0.code != "missing-key" }
+        if let first = failures.first(where: { $0.code == "missing-key" }) {
+            let count = messages.count { $0.status == .missingKey }
+            told.append(
+                first.saying(
+                    "\(counted(count, "message needs a key", "messages need keys")) that was not imported"
+                )
+                .advising("ask for it: \(MessageRun.importCommand(missing))"))
+        }
+        try console.present(document, failure: failures.first, telling: told) {
+            try console.table(of: messages.filter { $0.status != .skipped })
+            let opened = messages.count { $0.status == .opened }
+            let skipped = messages.count { $0.status == .skipped }
+            console.note(
+                "\(opened) of \(counted(messages.count - skipped, "message", "messages")) opened"
+                    + (skipped > 0 ? ", \(counted(skipped, "other file", "other files")) passed over" : "")
+                    + (folder.map { "; wrote the folder \($0.path)" } ?? ""))
+            if messages.contains(where: { $0.authenticated == false }) {
+                console.note(
+                    "warning: what is not authenticated may have been altered on its way, and nobody signed it"
+                )
+            }
+        }
+    }
+
+    /// The name of the index in a folder of opened messages.
+    private static let indexName = "opened.json"
+
+    private static func unused(_ path: String, _ names: inout Set<String>) -> String {
+        let name =
+            path == "-" ? "standard-input" : path.split(separator: "/").last.map(String.init) ?? "message"
+        var (candidate, number) = (name, 1)
+        while candidate == indexName || !names.insert(candidate).inserted {
+            number += 1
+            candidate = "\(number)-\(name)"
+        }
+        return candidate
+    }
+
+    /// The names of the files that an earlier run wrote into a folder; empty where none did.
+    private static func formerNames(in folder: String?) -> Set<String> {
+        guard let folder, let bytes = FileManager.default.contents(atPath: folder + "/" + indexName),
+            let document = try? DocumentCoding.decode(DecryptionDocument.self, from: bytes)
+        else { return [] }
+        let outputs = document.messages.compactMap { $0.output?.split(separator: "/").last.map(String.init) }
+        return Set(outputs + [indexName])
+    }
+}

@@ -1,0 +1,64 @@
+internal import COpenSSL
+
+extension CMSEnvelope {
+    /// Encrypts a content for recipients: EnvelopedData, or AuthEnvelopedData for a cipher that authenticates.
+    ///
+    /// - Parameters:
+    ///   - content: The content, such as a MIME entity with CRLF at the ends of lines (RFC 8551, 3.1).
+    ///   - certificates: The recipients' certificates, one for each; RSA keys get the content's key by `transport`, keys
+    ///     on curves by ECDH (RFC 5753) with SHA-256.
+    ///   - cipher: The cipher of the content.
+    ///   - transport: How RSA keys are used.
+    /// - Returns: The message in DER.
+    /// - Throws: `CMSError`: `.unsuitableKey` where a certificate's key can do neither, `.unmakable`; `CertificateError`.
+    package static func encrypt(
+        _ content: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
+        transport: RSAKeyTransport = .pkcs1
+    ) throws -> [UInt8] {
+        let flags = UInt32(CMS_PARTIAL | CMS_BINARY)
+        guard
+            let message = unsafe CMS_encrypt_ex(
+                nil, nil, cipher.pointer, flags, LibraryContext.standard.pointer, nil)
+        else { throw CMSError.draining(.unmakable, "making an encrypted message") }
+        defer { unsafe CMS_ContentInfo_free(message) }
+        for certificate in certificates {
+            unsafe try add(certificate, transport, to: message)
+        }
+        let input = unsafe content.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            let input = unsafe BIO_new(BIO_s_mem())
+            unsafe BIO_write(input, bytes.baseAddress, CInt(clamping: bytes.count))
+            return unsafe input
+        }
+        defer { unsafe BIO_free(input) }
+        guard unsafe CMS_final(message, input, nil, flags) == 1 else {
+            throw CMSError.draining(.unmakable, "encrypting a message")
+        }
+        return unsafe OpenSSLASN1.der(message) { unsafe i2d_CMS_ContentInfo($0, $1) }
+    }
+
+    private static func add(
+        _ certificate: Certificate, _ transport: RSAKeyTransport, to message: OpaquePointer
+    ) throws {
+        unsafe try certificate.withPointer { (pointer) throws(CertificateError) -> Result<Void, CMSError> in
+            let unsuitable = "nothing can be encrypted for the key of \(certificate)"
+            guard
+                let info = unsafe CMS_add1_recipient_cert(
+                    message, pointer, UInt32(CMS_KEY_PARAM | CMS_BINARY))
+            else { return .failure(.draining(.unsuitableKey, unsuitable)) }
+            guard let context = unsafe CMS_RecipientInfo_get0_pkey_ctx(info) else {
+                return .failure(.draining(.unsuitableKey, unsuitable))
+            }
+            let isSet =
+                switch certificate.publicKey.type {
+                case .rsa where transport == .pkcs1: true
+                case .rsa:
+                    unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING) == 1
+                        && EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha256()) == 1
+                        && EVP_PKEY_CTX_set_rsa_mgf1_md(context, EVP_sha256()) == 1
+                case .ec: unsafe EVP_PKEY_CTX_set_ecdh_kdf_md(context, EVP_sha256()) == 1
+                default: false
+                }
+            return isSet ? .success(()) : .failure(.draining(.unsuitableKey, unsuitable))
+        }.get()
+    }
+}

@@ -1,0 +1,105 @@
+internal import COpenSSL
+
+/// An encrypted message, EnvelopedData (RFC 5652, 6) or AuthEnvelopedData (RFC 5083).
+///
+///     let structure = try CMSStructure(reading: source) { try ciphertext.write($0) }
+///     let envelope = try CMSEnvelope(structure)
+///     try envelope.decrypt(file, with: key, as: envelope.recipients[0]) { try plaintext.write($0) }
+///
+/// What `decrypt` passes on is not to be trusted before it returns: only then the tag of an authenticated message was
+/// compared.
+package struct CMSEnvelope: Sendable {
+    /// The cipher of the content.
+    package let cipher: ContentCipher
+    /// Whom the message is encrypted for, in its order.
+    package let recipients: [CMSRecipient]
+    private let structure: CMSStructure
+
+    /// Whether the message would tell that its content was altered.
+    package var isAuthenticated: Bool { cipher.isAuthenticated }
+
+    /// Reads whom an encrypted message is for. No key is needed.
+    ///
+    /// - Throws: `CMSError`: `.malformed`, also for a message that is not encrypted or has no content; `.unsupported` for
+    ///   a cipher that is none of `ContentCipher`.
+    package init(_ structure: CMSStructure) throws {
+        guard structure.kind != .signedData, let oid = structure.contentEncryption else {
+            throw CMSError(.malformed, "the message is not encrypted")
+        }
+        guard let cipher = ContentCipher(oid: oid) else {
+            throw CMSError(
+                .unsupported(oid: oid),
+                "the content is encrypted with \(ObjectIdentifierName.name(of: oid)), which is not supported")
+        }
+        guard structure.hasContent else { throw CMSError(.malformed, "the message has no content") }
+        guard cipher.isAuthenticated == (structure.kind == .authEnvelopedData) else {
+            // Without a place for its tag, what AES-GCM encrypts can be altered at will.
+            throw CMSError(
+                .malformed, "the cipher \(cipher.rawValue) does not go with the type of the message")
+        }
+        self.cipher = cipher
+        self.structure = structure
+        recipients = unsafe try structure.withMessage(in: .withoutProviders) { message in
+            unsafe CMSRecipientKey.all(in: message).map(\.recipient)
+        }
+    }
+
+    /// Decrypts the content.
+    ///
+    /// - Parameters:
+    ///   - file: The encrypted content, as `CMSStructure` has passed it on: an open file, which is read from where it
+    ///     stands to its end.
+    ///   - key: The private key of the recipient.
+    ///   - recipient: One of ``recipients``.
+    ///   - plaintext: Gets the content, piece by piece, before it is known whether it was altered.
+    /// - Throws: `CMSError.Code.altered` where the key or the tag does not fit; what `plaintext` throws. All that
+    ///   `plaintext` got is worthless then.
+    package func decrypt(
+        _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient,
+        plaintext: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        unsafe try structure.withMessage(in: .standard) { message in
+            let isOpen = unsafe key.withPointer { key in
+                unsafe CMSRecipientKey.all(in: message).contains {
+                    unsafe $0.recipient == recipient && $0.open(message, with: key)
+                }
+            }
+            guard isOpen else { throw Self.altered }
+            unsafe try Self.copy(message, file, plaintext)
+        }
+    }
+
+    /// Reads the content of a message whose key OpenSSL has found.
+    private static func copy(
+        _ message: OpaquePointer, _ file: CInt, _ plaintext: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
+        defer { unsafe BIO_free(input) }
+        guard let content = unsafe CMS_dataInit(message, input) else {
+            OpenSSLError.discardQueue()
+            throw altered
+        }
+        // Frees what CMS_dataInit put before `input`, and leaves `input`.
+        defer {
+            var top: OpaquePointer? = unsafe content
+            while let filter = unsafe top, unsafe filter != input {
+                unsafe top = BIO_pop(filter)
+                unsafe BIO_free(filter)
+            }
+        }
+        defer { OpenSSLError.discardQueue() }
+        unsafe try withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
+            defer { unsafe OPENSSL_cleanse(buffer.baseAddress, buffer.count) }
+            while true {
+                let count = unsafe BIO_read(content, buffer.baseAddress, CInt(buffer.count))
+                guard count > 0 else { break }
+                unsafe try plaintext(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
+            }
+        }
+        // BIO_get_cipher_status, a macro: whether padding and tag were right.
+        guard unsafe BIO_ctrl(content, BIO_C_GET_CIPHER_STATUS, 0, nil) == 1 else { throw altered }
+    }
+
+    private static let altered = CMSError(
+        .altered, "the message does not decrypt: it was altered, or the key is not its recipient\u{2019}s")
+}

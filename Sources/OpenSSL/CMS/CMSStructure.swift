@@ -1,0 +1,269 @@
+internal import COpenSSL
+
+/// A message in CMS without its content: what is around it, which is small.
+///
+/// OpenSSL decodes a message in one piece, and takes the content from elsewhere where it is not inside (CMS_decrypt(3),
+/// CMS_verify(3)). So the content, of whatever size, is cut out while the message is read, and OpenSSL decodes the rest.
+package struct CMSStructure: Sendable {
+    /// The kinds of message that can be opened.
+    package enum Kind: Sendable, Hashable {
+        /// SignedData (RFC 5652, 5).
+        case signedData
+        /// EnvelopedData (RFC 5652, 6).
+        case envelopedData
+        /// AuthEnvelopedData (RFC 5083).
+        case authEnvelopedData
+    }
+
+    /// What kind of message it is.
+    package let kind: Kind
+    /// Whether the message had its content inside. A detached signature has not.
+    package let hasContent: Bool
+    /// The algorithm that encrypts the content, as a dotted object identifier; nil for a signed message.
+    package let contentEncryption: String?
+    /// The message in BER, without its content.
+    let encoded: [UInt8]
+
+    /// Reads a message to its end.
+    ///
+    /// - Parameters:
+    ///   - source: The message in BER or DER.
+    ///   - content: Gets the content, piece by piece: octets that are encrypted, or that are signed.
+    /// - Throws: `CMSError`: `.malformed`, `.unsupported` for another type of content, `.overLimit`; what the source and
+    ///   `content` throw.
+    package init(reading source: any ByteSource, content: (ArraySlice<UInt8>) throws -> Void) throws {
+        self = try CMSStructureReader.read(source, content)
+    }
+
+    fileprivate init(
+        kind: Kind, hasContent: Bool, contentEncryption: String?, encoded: [UInt8]
+    ) {
+        self.kind = kind
+        self.hasContent = hasContent
+        self.contentEncryption = contentEncryption
+        self.encoded = encoded
+    }
+}
+
+/// The reading of a ``CMSStructure``.
+private struct CMSStructureReader {
+    private var stream: BERStream
+    private var encoded: [UInt8] = []
+    private var hasContent = false
+    private var contentEncryption: String?
+
+    private init(_ source: any ByteSource) { stream = BERStream(source) }
+
+    static func read(
+        _ source: any ByteSource, _ content: (ArraySlice<UInt8>) throws -> Void
+    ) throws -> CMSStructure {
+        var reader = CMSStructureReader(source)
+        var kind: CMSStructure.Kind?
+        let outer = try reader.stream.header()
+        guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed else {
+            throw CMSError(.malformed, "the message is not in CMS")
+        }
+        try reader.children(of: outer) { reader, header, index in
+            switch index {
+            case 0:
+                guard header.is(V_ASN1_OBJECT) else {
+                    throw CMSError(.malformed, "the message has no type")
+                }
+                kind = try Self.kind(try reader.identifier(header))
+            case 1 where header.isContext(0) && header.isConstructed:
+                try reader.children(of: header) { reader, header, index in
+                    guard index == 0, header.is(V_ASN1_SEQUENCE), header.isConstructed, let kind else {
+                        throw CMSError(.malformed, "the message has more than one content")
+                    }
+                    try reader.typedContent(of: header, kind, content)
+                }
+            default: throw CMSError(.malformed, "the message has more than one content")
+            }
+        }
+        guard let kind, reader.encoded.count > 16 else {
+            throw CMSError(.malformed, "the message has no content")
+        }
+        return CMSStructure(
+            kind: kind, hasContent: reader.hasContent, contentEncryption: reader.contentEncryption,
+            encoded: reader.encoded)
+    }
+
+    private static func kind(_ oid: String) throws(CMSError) -> CMSStructure.Kind {
+        switch oid {
+        case OID.signedData: .signedData
+        case OID.envelopedData: .envelopedData
+        case OID.authEnvelopedData: .authEnvelopedData
+        default:
+            throw CMSError(
+                .unsupported(oid: oid),
+                "the message is of the type \(ObjectIdentifierName.name(of: oid)), which is neither signed nor encrypted for recipients"
+            )
+        }
+    }
+
+    /// Reads SignedData, EnvelopedData or AuthEnvelopedData. In all of them the first SEQUENCE holds the content.
+    private mutating func typedContent(
+        of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
+    ) throws {
+        var isFound = false
+        try children(of: header) { reader, header, _ in
+            if !isFound, header.is(V_ASN1_SEQUENCE), header.isConstructed {
+                isFound = true
+                try reader.encapsulatedContent(of: header, kind, content)
+            } else {
+                // A tag of four bytes could be guessed.
+                if kind == .authEnvelopedData, isFound, header.is(V_ASN1_OCTET_STRING),
+                    (header.length ?? 0) < CMSLimits.tag
+                {
+                    throw CMSError(
+                        .malformed, "the tag of the message is shorter than \(CMSLimits.tag) bytes")
+                }
+                try reader.copy(header)
+            }
+        }
+    }
+
+    /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and cuts out the content.
+    private mutating func encapsulatedContent(
+        of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
+    ) throws {
+        try children(of: header) { reader, header, index in
+            if index == 1, kind != .signedData {
+                guard header.is(V_ASN1_SEQUENCE), header.isConstructed else {
+                    throw CMSError(.malformed, "the message does not name its cipher")
+                }
+                return try reader.children(of: header) { reader, header, index in
+                    if index == 0, header.is(V_ASN1_OBJECT) {
+                        reader.contentEncryption = try reader.identifier(header)
+                    } else {
+                        try reader.copy(header)
+                    }
+                }
+            }
+            guard header.isContext(0), !reader.hasContent else { return try reader.copy(header) }
+            reader.hasContent = true
+            if kind == .signedData {
+                // EXPLICIT: an OCTET STRING inside.
+                try reader.children(of: header, isCopied: false) { reader, header, index in
+                    guard index == 0 else {
+                        throw CMSError(.malformed, "the message has more than one content")
+                    }
+                    try reader.octets(header, depth: 0, content)
+                }
+            } else {
+                // IMPLICIT: the OCTET STRING itself, under another tag.
+                try reader.octets(header, depth: 0, isTagged: true, content)
+            }
+        }
+    }
+
+    /// Passes on an OCTET STRING, which may consist of others (X.690, 8.7).
+    private mutating func octets(
+        _ header: BERStream.Header, depth: Int, isTagged: Bool = false,
+        _ content: (ArraySlice<UInt8>) throws -> Void
+    ) throws {
+        guard isTagged || header.is(V_ASN1_OCTET_STRING) else {
+            throw CMSError(.malformed, "the content of the message is no OCTET STRING")
+        }
+        guard depth < CMSLimits.nesting else { throw Self.tooDeep }
+        guard header.isConstructed else { return try stream.pass(header.length ?? 0, to: content) }
+        try children(of: header, isCopied: false) { reader, header, _ in
+            try reader.octets(header, depth: depth + 1, content)
+        }
+    }
+
+    /// Copies an object identifier, and returns it.
+    private mutating func identifier(_ header: BERStream.Header) throws -> String {
+        let start = encoded.count
+        try copy(header)
+        guard let oid = ObjectIdentifierName.dotted(encoded: encoded[start...]) else {
+            throw CMSError(.malformed, "an object identifier in the message cannot be read")
+        }
+        return oid
+    }
+
+    /// Copies a value as it is.
+    private mutating func copy(_ header: BERStream.Header, depth: Int = 0) throws {
+        guard depth < CMSLimits.nesting else { throw Self.tooDeep }
+        if let length = header.length {
+            guard length <= CMSLimits.structure - encoded.count else { throw Self.tooLarge }
+            append(header.encoded)
+            // The array leaves `self` while it is written, because the stream is a part of `self`, too.
+            var copied: [UInt8] = []
+            try stream.pass(length) { copied += $0 }
+            append(copied)
+        } else {
+            try children(of: header) { reader, header, _ in try reader.copy(header, depth: depth + 1) }
+        }
+        guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
+    }
+
+    /// Reads the values inside a value, and writes that value with an indefinite length, because parts of it are left out.
+    private mutating func children(
+        of header: BERStream.Header, isCopied: Bool = true,
+        _ body: (inout CMSStructureReader, BERStream.Header, Int) throws -> Void
+    ) throws {
+        if isCopied {
+            append(
+                unsafe Self.bytes(8) { unsafe ASN1_put_object(&$0, 2, 0, header.tag, header.tagClass) })
+        }
+        let end = header.length.map { stream.offset + $0 }
+        var index = 0
+        while end.map({ stream.offset < $0 }) ?? true {
+            let child = try stream.header()
+            if end == nil, child.isEnd { break }
+            if let end, stream.offset + (child.length ?? 0) > end {
+                throw CMSError(.malformed, "a value in the message is longer than the one around it")
+            }
+            try body(&self, child, index)
+            index += 1
+            guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
+        }
+        if let end, stream.offset != end {
+            throw CMSError(.malformed, "a value in the message is longer than the one around it")
+        }
+        if isCopied { append(unsafe Self.bytes(2) { unsafe _ = ASN1_put_eoc(&$0) }) }
+    }
+
+    private mutating func append(_ bytes: some Sequence<UInt8>) { encoded += bytes }
+
+    /// What a function of OpenSSL writes that moves a pointer on.
+    private static func bytes(
+        _ capacity: Int, _ write: (inout UnsafeMutablePointer<UInt8>?) -> Void
+    ) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            var cursor: UnsafeMutablePointer<UInt8>? = unsafe start
+            unsafe write(&cursor)
+            guard let end = unsafe cursor else { return }
+            count = unsafe end - start
+        }
+    }
+
+    private static let tooDeep = CMSError(
+        .overLimit, "the message has more than \(CMSLimits.nesting) levels of values")
+    private static let tooLarge = CMSError(
+        .overLimit, "the message has more than \(CMSLimits.structure) bytes beside its content")
+}
+
+extension CMSStructure {
+    /// Decodes the structure, for the length of the call.
+    ///
+    /// - Parameter context: Where the algorithms come from.
+    /// - Throws: `CMSError.Code.malformed` where OpenSSL cannot decode it; what `body` throws.
+    func withMessage<Result>(
+        in context: LibraryContext, _ body: (OpaquePointer) throws -> Result
+    ) throws -> Result {
+        var message = unsafe CMS_ContentInfo_new_ex(context.pointer, nil)
+        defer { unsafe CMS_ContentInfo_free(message) }
+        let decoded = unsafe encoded.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var cursor = bytes.baseAddress
+            return unsafe d2i_CMS_ContentInfo(&message, &cursor, bytes.count)
+        }
+        guard let decoded = unsafe decoded else {
+            throw CMSError.draining(.malformed, "the message is not in CMS")
+        }
+        OpenSSLError.discardQueue()
+        return unsafe try body(decoded)
+    }
+}

@@ -1,0 +1,62 @@
+internal import COpenSSL
+
+/// A cipher for the content of messages (RFC 8551, 2.7), by the name that options and documents have.
+package enum ContentCipher: String, Sendable, CaseIterable {
+    case aes128CBC = "aes128-cbc"
+    case aes192CBC = "aes192-cbc"
+    case aes256CBC = "aes256-cbc"
+    case aes128GCM = "aes128-gcm"
+    case aes192GCM = "aes192-gcm"
+    case aes256GCM = "aes256-gcm"
+    case tripleDES = "des-ede3-cbc"
+
+    /// Finds a cipher by its object identifier; nil where it is none of these.
+    package init?(oid: String) {
+        guard let cipher = Self.allCases.first(where: { $0.oid == oid }) else { return nil }
+        self = cipher
+    }
+
+    /// The object identifier (NIST's AES identifiers; RFC 3370, 5.1).
+    package var oid: String {
+        let aes = "2.16.840.1.101.3.4.1."
+        return switch self {
+        case .aes128CBC: OID.aes128CBC
+        case .aes192CBC: aes + "22"
+        case .aes256CBC: OID.aes256CBC
+        case .aes128GCM: aes + "6"
+        case .aes192GCM: aes + "26"
+        case .aes256GCM: aes + "46"
+        case .tripleDES: OID.tripleDESCBC
+        }
+    }
+
+    /// Whether the cipher authenticates what it encrypts. What is encrypted with any other can be altered unnoticed,
+    /// unless it is signed inside.
+    package var isAuthenticated: Bool {
+        switch self {
+        case .aes128GCM, .aes192GCM, .aes256GCM: true
+        case .aes128CBC, .aes192CBC, .aes256CBC, .tripleDES: false
+        }
+    }
+
+    /// OpenSSL's cipher (`EVP_CIPHER`), which is never freed.
+    var pointer: OpaquePointer? {
+        switch self {
+        case .aes128CBC: unsafe EVP_aes_128_cbc()
+        case .aes192CBC: unsafe EVP_aes_192_cbc()
+        case .aes256CBC: unsafe EVP_aes_256_cbc()
+        case .aes128GCM: unsafe EVP_aes_128_gcm()
+        case .aes192GCM: unsafe EVP_aes_192_gcm()
+        case .aes256GCM: unsafe EVP_aes_256_gcm()
+        case .tripleDES: unsafe EVP_des_ede3_cbc()
+        }
+    }
+}
+
+/// How the key of the content gets to the holder of an RSA key (RFC 8551, 2.3).
+package enum RSAKeyTransport: String, Sendable, CaseIterable {
+    /// PKCS #1 v1.5 (RFC 8017, 7.2).
+    case pkcs1
+    /// OAEP with SHA-256 (RFC 8017, 7.1; RFC 3560).
+    case oaep
+}

@@ -1,0 +1,37 @@
+internal import COpenSSL
+
+/// Decodes Base64 (RFC 4648, 4) piece by piece, with line breaks and blanks between.
+@safe package final class Base64Decoder {
+    private let context = unsafe EVP_ENCODE_CTX_new()
+
+    /// A decoder at the start of a text.
+    package init() { unsafe EVP_DecodeInit(context) }
+
+    deinit { unsafe EVP_ENCODE_CTX_free(context) }
+
+    /// The bytes that the next part of the text gives; what is not a whole group yet comes with the next part.
+    ///
+    /// - Returns: nil where the text is no Base64.
+    package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        var isText = true
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: text.count + 80) { output, initialized in
+            unsafe text.withUnsafeBufferPointer { input in
+                var count: CInt = 0
+                isText =
+                    unsafe EVP_DecodeUpdate(
+                        context, output.baseAddress, &count, input.baseAddress, CInt(input.count)) >= 0
+                initialized = isText ? Int(count) : 0
+            }
+        }
+        return isText ? bytes : nil
+    }
+
+    /// Ends the text.
+    ///
+    /// - Returns: false where a group is not complete.
+    package func finish() -> Bool {
+        var count: CInt = 0
+        var rest = [UInt8](repeating: 0, count: 80)
+        return unsafe EVP_DecodeFinal(context, &rest, &count) == 1
+    }
+}

@@ -1,0 +1,116 @@
+private import Glibc
+
+/// A file without a name, for bytes that are too many for memory: nobody else can open it, and it is gone when its
+/// owner is, however the process ends.
+///
+/// The file has a random name for the moment between its making and the removal of the name; mode 0600.
+package final class UnnamedFile: Sendable {
+    /// The open file, to be read and written; it is closed with this object.
+    package let descriptor: CInt
+
+    /// Makes an empty file.
+    ///
+    /// - Parameter folder: a folder on the disk that is to hold the bytes.
+    /// - Throws: `FileError`: `.cannotCreate`.
+    package init(in folder: String) throws(FileError) {
+        let name = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
+        descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotCreate(folder + "/", errno: errno) }
+        unsafe unlink(name)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Writes bytes where the last read or write has ended.
+    ///
+    /// - Throws: `FileError`: `.inputOutput`, such as for a disk that is full.
+    package func write(_ bytes: some Sequence<UInt8>) throws(FileError) {
+        try OpenFile.write(bytes, to: descriptor, named: "a temporary file")
+    }
+
+    /// Goes back to the first byte.
+    ///
+    /// - Throws: `FileError`: `.inputOutput`.
+    package func rewind() throws(FileError) {
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw .inputOutput("cannot read", "a temporary file", errno: errno)
+        }
+    }
+}
+
+/// Reading and writing of files that are open already.
+package enum OpenFile {
+    /// How many bytes are read at a time.
+    package static let chunk = 65_536
+
+    /// The next bytes, at most ``chunk``; none at the end of the file.
+    ///
+    /// - Parameter name: what the error calls the file.
+    /// - Throws: `FileError`: `.inputOutput`.
+    package static func read(_ descriptor: CInt, named name: String) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
+            while true {
+                let got = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { failure = .inputOutput("cannot read", name, errno: errno) }
+                count = max(got, 0)
+                return
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all of the bytes.
+    ///
+    /// - Parameter name: what the error calls the file.
+    /// - Throws: `FileError`: `.inputOutput`.
+    package static func write(
+        _ bytes: some Sequence<UInt8>, to descriptor: CInt, named name: String
+    ) throws(FileError) {
+        var failure: FileError?
+        func all(_ buffer: UnsafeBufferPointer<UInt8>) {
+            var rest = UnsafeRawBufferPointer(buffer)
+            while unsafe !rest.isEmpty {
+                let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    failure = .inputOutput("cannot write", name, errno: count == 0 ? EIO : errno)
+                    return
+                }
+                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+        if bytes.withContiguousStorageIfAvailable({ unsafe all($0) }) == nil {
+            unsafe Array(bytes).withUnsafeBufferPointer { unsafe all($0) }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Copies a file from its first byte to its last.
+    ///
+    /// - Parameters:
+    ///   - source: an open file that can be read from the start.
+    ///   - target: where the bytes go.
+    ///   - name: what the error calls the target.
+    /// - Returns: how many bytes there were.
+    /// - Throws: `FileError`: `.inputOutput`.
+    @discardableResult
+    package static func copy(
+        _ source: CInt, to target: CInt, named name: String
+    ) throws(FileError) -> Int {
+        guard lseek(source, 0, SEEK_SET) == 0 else {
+            throw .inputOutput("cannot read", "a temporary file", errno: errno)
+        }
+        var total = 0
+        while true {
+            let bytes = try read(source, named: "a temporary file")
+            guard !bytes.isEmpty else { return total }
+            try write(bytes, to: target, named: name)
+            total += bytes.count
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import Glibc
+internal import PrivateFiles
+
+/// Reads an open file line by line, in memory for one chunk of it.
+struct LineReader {
+    private let descriptor: CInt
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+    /// Whether the next piece begins a line.
+    private(set) var isAtLineStart = true
+
+    /// Reads a file from its first byte on.
+    ///
+    /// - Throws: `FileError` where the file cannot be read from the start.
+    init(_ descriptor: CInt) throws(FileError) {
+        self.descriptor = descriptor
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw .inputOutput("cannot read", "the message", errno: errno)
+        }
+    }
+
+    /// The next line with its line feed; nil at the end. A line longer than a chunk comes in pieces, of which the last
+    /// alone has the line feed.
+    ///
+    /// - Throws: `FileError`.
+    mutating func next() throws(FileError) -> ArraySlice<UInt8>? {
+        while true {
+            if let end = Self.lineEnd(buffer, from: start) { return piece(to: end) }
+            if isAtEnd || buffer.count - start >= OpenFile.chunk {
+                return start < buffer.count ? piece(to: buffer.count) : nil
+            }
+            let more = try OpenFile.read(descriptor, named: "the message")
+            isAtEnd = more.isEmpty
+            buffer = start == buffer.count ? more : Array(buffer[start...]) + more
+            start = 0
+        }
+    }
+
+    /// Everything that is left, in pieces of any size; none at the end.
+    ///
+    /// - Throws: `FileError`.
+    mutating func rest() throws(FileError) -> ArraySlice<UInt8> {
+        if start < buffer.count { return piece(to: buffer.count) }
+        return try OpenFile.read(descriptor, named: "the message")[...]
+    }
+
+    private mutating func piece(to end: Int) -> ArraySlice<UInt8> {
+        defer {
+            isAtLineStart = buffer[end - 1] == 0x0A
+            start = end
+        }
+        return buffer[start..<end]
+    }
+
+    /// The position behind the next line feed.
+    private static func lineEnd(_ bytes: [UInt8], from start: Int) -> Int? {
+        unsafe bytes.withUnsafeBytes { buffer -> Int? in
+            guard start < buffer.count, let base = buffer.baseAddress,
+                let found = unsafe memchr(base + start, 0x0A, buffer.count - start)
+            else { return nil }
+            return unsafe UnsafeRawPointer(found) - base + 1
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The line without the line feed and carriage return at its end.
+    var withoutLineEnd: ArraySlice<UInt8> {
+        var line = self
+        if line.last == 0x0A { line = line.dropLast() }
+        if line.last == 0x0D { line = line.dropLast() }
+        return line
+    }
+}

@@ -1,0 +1,164 @@
+package import Foundation
+
+/// The forms in which text stands in a mail.
+package enum MailText {
+    /// The value of a header field: as it is where it is ASCII, and otherwise in encoded words (RFC 2047), on as many
+    /// lines as it takes.
+    package static func headerValue(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), !text.contains("=?") { return text }
+        var words: [[UInt8]] = []
+        var word: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            let bytes = Array(String(scalar).utf8)
+            // An encoded word has at most 75 characters (RFC 2047, 2), twelve of which are not text.
+            if word.count + bytes.count > 45 {
+                words.append(word)
+                word = []
+            }
+            word += bytes
+        }
+        return (words + [word]).map { "=?utf-8?B?\(Data($0).base64EncodedString())?=" }
+            .joined(separator: "\r\n ")
+    }
+
+    /// The text of a header field whose value is in encoded words (RFC 2047); words that cannot be read stay.
+    package static func decoded(headerValue value: String) -> String {
+        var text = ""
+        var rest = value[...]
+        var isAfterWord = false
+        while let match = rest.firstMatch(of: #/=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=/#) {
+            let between = rest[..<match.range.lowerBound]
+            rest = rest[match.range.upperBound...]
+            // Blanks between two encoded words are not part of the text (RFC 2047, 6.2).
+            if !isAfterWord || !between.allSatisfy(\.isWhitespace) { text += between }
+            let bytes =
+                match.2.lowercased() == "b"
+                ? Data(base64Encoded: String(match.3)).map { Array($0) }
+                : quotedPrintableDecoded(Array(match.3.replacing("_", with: " ").utf8))
+            let isUTF8 = ["utf-8", "us-ascii"].contains(match.1.lowercased())
+            if let bytes, isUTF8, let word = String(validating: bytes, as: UTF8.self) {
+                text += word
+                isAfterWord = true
+            } else {
+                text += match.0
+                isAfterWord = false
+            }
+        }
+        return text + rest
+    }
+
+    /// Text as quoted-printable (RFC 2045, 6.7), with CR LF at the ends of lines.
+    ///
+    /// Lines that begin with `From ` are written otherwise, too: some programs change them (RFC 8551, 3.1.2).
+    package static func quotedPrintable(_ text: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+        for (number, line) in lines.enumerated() {
+            let line = line.last == 0x0D && number + 1 < lines.count ? line.dropLast() : line
+            var column = 0
+            for index in line.indices {
+                let byte = line[index]
+                let isLast = line.index(after: index) == line.endIndex
+                let isFrom = index == line.startIndex && line.starts(with: "From ".utf8)
+                let isPlain =
+                    (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=") && !isFrom
+                    || ((byte == 0x20 || byte == 0x09) && !isLast)
+                let encoded: [UInt8] = isPlain ? [byte] : Array("=\([byte].hexadecimal)".utf8)
+                // 76 characters with the one that breaks the line.
+                if column + encoded.count > 75 {
+                    output += Array("=\r\n".utf8)
+                    column = 0
+                }
+                output += encoded
+                column += encoded.count
+            }
+            if number + 1 < lines.count { output += [0x0D, 0x0A] }
+        }
+        return output
+    }
+
+    /// What quoted-printable text stands for; what is no proper escape stays as it is.
+    package static func quotedPrintableDecoded(_ text: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            index += 1
+            guard byte == UInt8(ascii: "=") else {
+                output.append(byte)
+                continue
+            }
+            let rest = text[index...]
+            if rest.starts(with: [0x0D, 0x0A]) {
+                index += 2
+            } else if rest.first == 0x0A {
+                index += 1
+            } else if rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                output.append(value)
+                index += 2
+            } else {
+                output.append(byte)
+            }
+        }
+        return output
+    }
+
+    /// Bytes in Base64, 64 characters to a line, each line with CR LF (RFC 2045, 6.8).
+    package static func base64(_ bytes: some DataProtocol) -> [UInt8] {
+        let options: Data.Base64EncodingOptions = [
+            .lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
+        ]
+        return Array(Data(bytes).base64EncodedData(options: options)) + [0x0D, 0x0A]
+    }
+
+    /// An address with the name of a person as it stands in the headers of a mail (RFC 5322, 3.4).
+    ///
+    /// - Parameters:
+    ///   - email: The address; one that could begin another header or address is not taken, nor is none.
+    ///   - name: The name; nil for none.
+    package static func address(_ email: String?, name: String?) -> String {
+        let email = email ?? ""
+        let isPlain =
+            email.contains("@")
+            && email.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"<>,;\"\\()".utf8.contains($0) }
+        let address = isPlain ? email : "somebody@mail.example"
+        guard let name, !name.isEmpty else { return address }
+        guard name.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+            return "\(headerValue(String(name.prefix(60)))) <\(address)>"
+        }
+        let quoted = name.prefix(120).replacing("\\", with: "").replacing("\"", with: "")
+        return "\"\(quoted)\" <\(address)>"
+    }
+
+    /// A date and time as mails have them, in UTC (RFC 5322, 3.3).
+    package static func date(_ date: Date) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = calendar.dateComponents(
+            [.weekday, .day, .month, .year, .hour, .minute, .second], from: date)
+        func two(_ number: Int?) -> String {
+            let text = String(number ?? 0)
+            return text.count < 2 ? "0" + text : text
+        }
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        let day = days[((parts.weekday ?? 1) - 1) % 7]
+        let month = months[((parts.month ?? 1) - 1) % 12]
+        let time = [parts.hour, parts.minute, parts.second].map(two).joined(separator: ":")
+        return "\(day), \(two(parts.day)) \(month) \(parts.year ?? 0) \(time) +0000"
+    }
+}
+
+extension [UInt8] {
+    /// Upper-case hexadecimal, as quoted-printable has it.
+    fileprivate var hexadecimal: String {
+        map { byte in
+            let text = String(byte, radix: 16, uppercase: true)
+            return text.count < 2 ? "0" + text : text
+        }.joined()
+    }
+}

@@ -1,0 +1,85 @@
+package import Foundation
+package import KeyShareProvider
+internal import KeySharing
+package import OpenSSL
+internal import SecureMail
+
+/// Writes ``TestMail``s with the keys of a provider.
+package struct TestMailWriter {
+    private let store: ProviderStore
+    private let now: Date
+    private let scratch: String
+    private var random: RandomSource.Generator
+
+    /// A writer.
+    ///
+    /// - Parameters:
+    ///   - store: Has the identities. A device that is locked still gives certificates, for which mails are encrypted.
+    ///   - now: The date of the mails.
+    ///   - random: Where identifiers and boundaries come from.
+    ///   - scratch: A folder for files without a name.
+    package init(_ store: ProviderStore, at now: Date, random: RandomSource, scratch: String) {
+        self.store = store
+        self.now = now
+        self.random = random.generator()
+        self.scratch = scratch
+    }
+
+    /// Writes a mail.
+    ///
+    /// - Returns: The mail, and the SHA-256 of what is inside of it: the MIME entity that every reader gets by opening it.
+    /// - Throws: `KeychainError`, `CertificateError`, `CMSError`, `FileError`.
+    package mutating func write(_ mail: TestMail) throws -> (mail: [UInt8], bodySHA256: [UInt8]) {
+        let body = MailWriter.textEntity(Self.text(of: mail))
+        let header = header(of: mail)
+        var entity = body
+        if let signer = mail.signer {
+            let identity = try store.identity(signer.label)
+            let chain = try store.chain(of: identity.certificate).filter { !$0.isSelfIssued }
+            entity = try MailWriter.signed(
+                mail.cipher == nil ? header : MailHeader([]), body,
+                as: (identity.certificate, identity.privateKey), chain: chain,
+                boundary: "keyshare-\(random.octets(12).upperHex)", scratch: scratch)
+        }
+        if let cipher = mail.cipher {
+            entity = try MailWriter.encrypted(
+                header, entity, for: try mail.recipients.map { try store.certificate($0.label) },
+                cipher: cipher, transport: mail.transport)
+        }
+        return (entity, Digest.sha256(body))
+    }
+
+    private mutating func header(of mail: TestMail) -> MailHeader {
+        let recipients = (mail.recipients.isEmpty ? [mail.signer].compactMap(\.self) : mail.recipients)
+        var addresses: [String] = []
+        for address in recipients.map(Self.address(of:)) where !addresses.contains(address) {
+            addresses.append(address)
+        }
+        return MailHeader([
+            .init("From", mail.signer.map(Self.address(of:)) ?? "Test Sender <sender@mail.example>"),
+            .init("To", addresses.joined(separator: ",\r\n ")),
+            .init("Subject", MailText.headerValue("Pr\u{FC}fung: \(mail.purpose)")),
+            .init("Date", MailText.date(now)),
+            .init("Message-ID", "<\(random.octets(16).upperHex)@mail.example>"),
+        ])
+    }
+
+    private static func address(of identity: IdentitySummary) -> String {
+        MailText.address(identity.details?.email, name: identity.details?.commonName)
+    }
+
+    /// A text with everything that programs have got wrong: letters beyond ASCII, a long line, `From ` at the start of
+    /// one, a dot alone, a blank at an end.
+    private static func text(of mail: TestMail) -> String {
+        """
+        Gr\u{FC}\u{DF}e aus dem Testlabor \u{2014} this message is \(mail.purpose).
+
+        Who can read this line has the key. It is longer than the 76 characters that a line of quoted-printable has, \
+        \u{20AC} 1 = 100 %, \u{6F22}\u{5B57}.
+        From here on nothing secret follows. A blank stands at the end of this line: \u{20}
+        .
+        \(mail.recipients.isEmpty ? "" : "Recipients: " + mail.recipients.map(\.label).joined(separator: " "))
+
+        """
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import OpenSSL
+import PrivateFiles
+import TestSupport
+import Testing
+
+/// The cases of keys, ciphers and paddings that a message is tried with.
+private struct EncryptionCase: Sendable, CustomTestStringConvertible {
+    let key: KeyAlgorithm
+    let cipher: ContentCipher
+    let transport: RSAKeyTransport
+
+    var testDescription: String { "\(key.rawValue) \(cipher.rawValue) \(transport.rawValue)" }
+
+    static let all: [EncryptionCase] = [KeyAlgorithm.rsa(bits: 2048), .p256].flatMap { key in
+        ContentCipher.allCases.flatMap { cipher in
+            RSAKeyTransport.allCases.filter { $0 == .pkcs1 || key == .rsa(bits: 2048) }.map {
+                EncryptionCase(key: key, cipher: cipher, transport: $0)
+            }
+        }
+    }
+}
+
+@Suite("Encrypted messages in CMS")
+struct EnvelopeTests {
+    private let scratch: ScratchFolder
+    private let content = Array("Content-Type: text/plain\r\n\r\nsecret \u{FC}\r\n".utf8)
+
+    init() throws { scratch = try ScratchFolder() }
+
+    private func identity(_ algorithm: KeyAlgorithm, serial: [UInt8] = [0x38, 0xAD]) throws -> (
+        certificate: Certificate, key: PrivateKey
+    ) {
+        let key = algorithm == .p256 ? TestPKI.leafKey : TestPKI.rsaKey
+        var template = try TestPKI.template()
+        template.serialNumber = serial
+        return (try TestPKI.root.issue(template, to: key), key)
+    }
+
+    /// What is inside a message.
+    private func open(_ message: [UInt8], with key: PrivateKey, of certificate: Certificate) throws -> [UInt8]
+    {
+        let file = try UnnamedFile(in: scratch.path)
+        let structure = try CMSStructure(reading: ArraySource(message)) { try file.write($0) }
+        try file.rewind()
+        let envelope = try CMSEnvelope(structure)
+        guard let recipient = envelope.recipients.first(where: { $0.isHolder(of: certificate) }) else {
+            throw CMSError(.missingKey, "nobody here is a recipient")
+        }
+        var plaintext: [UInt8] = []
+        unsafe try envelope.decrypt(file.descriptor, with: key, as: recipient) {
+            unsafe plaintext += Array($0)
+        }
+        return plaintext
+    }
+
+    @Test(
+        "A message opens with its recipient's key, whatever the key, the cipher and the padding",
+        arguments: EncryptionCase.all)
+    private func roundTrip(_ encryption: EncryptionCase) throws {
+        let (certificate, key) = try identity(encryption.key)
+        let message = try CMSEnvelope.encrypt(
+            content, for: [certificate], cipher: encryption.cipher, transport: encryption.transport)
+        #expect(try open(message, with: key, of: certificate) == content)
+        let structure = try CMSStructure(reading: ArraySource(message)) { _ in }
+        let envelope = try CMSEnvelope(structure)
+        #expect(envelope.cipher == encryption.cipher)
+        #expect(envelope.isAuthenticated == encryption.cipher.isAuthenticated)
+        let method: CMSRecipient.Method =
+            encryption.key == .p256 ? .ecdh : encryption.transport == .oaep ? .rsaOAEP : .rsaPKCS1
+        #expect(envelope.recipients.map(\.method) == [method])
+        #expect(envelope.recipients.map(\.serialNumber) == ["38AD"])
+    }
+
+    @Test("A message for several opens with the key of each, and with no other key")
+    func severalRecipients() throws {
+        let rsa = try identity(.rsa(bits: 2048))
+        let ec = try identity(.p256, serial: [0x48])
+        let message = try CMSEnvelope.encrypt(
+            content, for: [rsa.certificate, ec.certificate], cipher: .aes128GCM)
+        #expect(try open(message, with: rsa.key, of: rsa.certificate) == content)
+        #expect(try open(message, with: ec.key, of: ec.certificate) == content)
+        #expect(throws: CMSError(.altered, "")) { try open(message, with: ec.key, of: rsa.certificate) }
+        let other = TestPKI.key(.p256)
+        #expect(throws: CMSError(.altered, "")) { try open(message, with: other, of: ec.certificate) }
+    }
+
+    @Test("A byte that was altered in an authenticated message makes it unreadable, wherever the byte is")
+    func tampering() throws {
+        let (certificate, key) = try identity(.p256)
+        let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes256GCM)
+        #expect(try open(message, with: key, of: certificate) == content)
+        // The tag is at the end, the content before it.
+        for place in [message.count - 1, message.count - 16, message.count - 30, message.count - 50] {
+            var altered = message
+            altered[place] ^= 1
+            #expect(throws: CMSError(.altered, "")) { try open(altered, with: key, of: certificate) }
+        }
+    }
+
+    @Test("A block that was altered at the end of a message in CBC makes it unreadable")
+    func alteredPadding() throws {
+        let (certificate, key) = try identity(.rsa(bits: 2048))
+        var message = try CMSEnvelope.encrypt(
+            [UInt8](repeating: 0x41, count: 31), for: [certificate], cipher: .aes256CBC)
+        // The last byte of the last block but one decides the padding: 1 becomes 0xFE.
+        message[message.count - 17] ^= 0xFF
+        #expect(throws: CMSError(.altered, "")) { try open(message, with: key, of: certificate) }
+    }
+
+    @Test("Every message that ends early is malformed or unreadable, and nothing crashes")
+    func truncation() throws {
+        let (certificate, key) = try identity(.p256)
+        for cipher in [ContentCipher.aes128CBC, .aes128GCM] {
+            let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: cipher)
+            for count in 0..<message.count {
+                #expect(throws: CMSError.self) {
+                    try open(Array(message.prefix(count)), with: key, of: certificate)
+                }
+            }
+        }
+    }
+
+    @Test("A message whose bytes were altered anywhere opens with its content or is refused")
+    func alterations() throws {
+        let (certificate, key) = try identity(.p256)
+        let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128GCM)
+        var opened = 0
+        for place in message.indices {
+            for bit in [UInt8(1), 0x20, 0x80] {
+                var altered = message
+                altered[place] ^= bit
+                // Where the recipient is named otherwise, nobody opens it.
+                guard let result = try? open(altered, with: key, of: certificate) else { continue }
+                #expect(result == content)
+                opened += 1
+            }
+        }
+        // Versions and the like are not covered by the tag.
+        #expect(opened < message.count)
+    }
+
+    @Test("The content may be of any length of BER: indefinite, and in many pieces")
+    func pieces() throws {
+        let (certificate, key) = try identity(.p256)
+        let big = [UInt8](repeating: 0x5A, count: 300_000)
+        let message = try CMSEnvelope.encrypt(big, for: [certificate], cipher: .aes256CBC)
+        let input = try scratch.write(message, as: "message.der")
+        _ = try scratch.write(Array(certificate.pem.utf8), as: "certificate.pem")
+        // OpenSSL writes a stream with indefinite lengths and a piece for each buffer.
+        let streamed = scratch.path("streamed.der")
+        _ = try scratch.write(big, as: "content")
+        let run = Process()
+        run.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        run.arguments = [
+            "cms", "-encrypt", "-stream", "-binary", "-aes-256-cbc", "-outform", "DER", "-in",
+            scratch.path("content"), "-out", streamed, scratch.path("certificate.pem"),
+        ]
+        try run.run()
+        run.waitUntilExit()
+        #expect(run.terminationStatus == 0)
+        #expect(try open(try scratch.read("message.der"), with: key, of: certificate) == big)
+        let bytes = try scratch.read("streamed.der")
+        #expect(bytes[1] == 0x80)
+        #expect(try open(bytes, with: key, of: certificate) == big)
+        #expect(input.hasSuffix("message.der"))
+    }
+
+    @Test("What is nested too deeply, or too large beside its content, is refused by its limit")
+    func limits() throws {
+        // SEQUENCE { OID envelopedData, [0] { SEQUENCE { SEQUENCE { … } } } }, each of indefinite length.
+        let start: [UInt8] =
+            [
+                0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x03, 0xA0, 0x80,
+                0x30, 0x80,
+            ]
+        let deep = start + [[UInt8]](repeating: [0x31, 0x80], count: 100).flatMap(\.self)
+        #expect(throws: CMSError(.overLimit, "")) { try CMSStructure(reading: ArraySource(deep)) { _ in } }
+        let large = start + [0x31, 0x84, 0x10, 0x00, 0x00, 0x00]
+        #expect(throws: CMSError(.overLimit, "")) { try CMSStructure(reading: ArraySource(large)) { _ in } }
+    }
+
+    @Test("Messages of other types are unsupported, and other bytes are no message")
+    func otherTypes() throws {
+        // ContentInfo of the type data.
+        let data: [UInt8] = [
+            0x30, 0x0F, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01, 0xA0, 0x02, 0x04,
+            0x00,
+        ]
+        #expect(throws: CMSError(.unsupported(oid: OID.data), "")) {
+            try CMSStructure(reading: ArraySource(data)) { _ in }
+        }
+        for bytes in [
+            [], [0x30], [0x30, 0x80], Array("From: somebody\r\n".utf8), [UInt8](repeating: 0xFF, count: 500),
+        ] {
+            #expect(throws: CMSError(.malformed, "")) {
+                try CMSStructure(reading: ArraySource(bytes)) { _ in }
+            }
+        }
+        #expect(throws: CMSError(.malformed, "")) {
+            try CMSStructure(reading: ArraySource(TestPKI.root.certificate.der)) { _ in }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@testable import SecureMail
+
+@Suite("Text in mails")
+struct MailTextTests {
+    @Test(
+        "What becomes quoted-printable comes back as it was, in lines of at most 76 characters of ASCII",
+        arguments: [
+            "", "plain", "Gr\u{FC}\u{DF}e \u{20AC} \u{6F22}", "ends in blank \r\n\tand in tab\t\r\n", "=3D=",
+            "From the start\r\nFrom again\r\n", String(repeating: "x", count: 76),
+            String(repeating: "\u{FC}", count: 200),
+            String(repeating: "x", count: 75) + "=\r\n.\r\n",
+        ])
+    func quotedPrintable(text: String) throws {
+        let encoded = MailText.quotedPrintable(Array(text.utf8))
+        #expect(MailText.quotedPrintableDecoded(encoded) == Array(text.utf8))
+        let lines = String(decoding: encoded, as: UTF8.self).components(separatedBy: "\r\n")
+        #expect(lines.allSatisfy { $0.utf8.count <= 76 && $0.utf8.allSatisfy { $0 < 0x7F } })
+        #expect(!lines.contains { $0.hasSuffix(" ") || $0.hasSuffix("\t") || $0.hasPrefix("From ") })
+    }
+
+    @Test("Line feeds alone become ends of lines")
+    func lineFeeds() {
+        #expect(MailText.quotedPrintable(Array("a\nb\n".utf8)) == Array("a\r\nb\r\n".utf8))
+    }
+
+    @Test(
+        "The value of a header comes back as it was, in encoded words of at most 75 characters",
+        arguments: [
+            "plain", "Pr\u{FC}fung", "looks like =?utf-8?Q?this?=",
+            String(repeating: "\u{6F22}\u{5B57} ", count: 40),
+        ])
+    func encodedWords(text: String) {
+        let value = MailText.headerValue(text)
+        #expect(MailText.decoded(headerValue: value.replacing("\r\n", with: "")) == text)
+        #expect(value.components(separatedBy: "\r\n ").allSatisfy { $0.utf8.count <= 75 })
+    }
+
+    @Test("Encoded words of other programs are read, and what is none stays")
+    func foreignWords() {
+        #expect(
+            MailText.decoded(headerValue: "=?UTF-8?Q?Pr=C3=BCfung_1?= =?utf-8?b?MjM=?= end")
+                == "Pr\u{FC}fung 123 end")
+        for text in ["=?koi8-r?B?zg==?=", "=?utf-8?B?/w==?=", "=?utf-8?X?aa?=", "a =? b"] {
+            #expect(MailText.decoded(headerValue: text) == text)
+        }
+    }
+
+    @Test("A date is that of RFC 5322")
+    func dates() {
+        #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
+        #expect(
+            MailText.date(Date(timeIntervalSince1970: 1_772_452_800)) == "Mon, 02 Mar 2026 12:00:00 +0000")
+    }
+
+    @Test("A hostile name or address cannot begin another header")
+    func addresses() {
+        #expect(
+            MailText.address("dana@mail.example", name: "EXAMPLE.DANA")
+                == "\"EXAMPLE.DANA\" <dana@mail.example>")
+        for email in ["a@b\r\nBcc: x@y", "a@b>, <c@d", "a b@c", "none", ""] {
+            #expect(MailText.address(email, name: "A\"\\") == "\"A\" <somebody@mail.example>")
+        }
+        let hostile = MailText.address("a@b.example", name: "A\r\nBcc: x@y")
+        #expect(hostile.hasPrefix("=?utf-8?B?") && hostile.hasSuffix("?= <a@b.example>"))
+    }
+
+    @Test("The type of a content is read with its parameters, quoted or not")
+    func contentTypes() throws {
+        let type = try #require(
+            ContentType(
+                "Multipart/Signed; protocol=\"application/pkcs7-signature\"; micalg=sha-256 ;boundary=\"a\\\"b;c\""
+            ))
+        #expect(type.name == "multipart/signed")
+        #expect(type.parameters["protocol"] == "application/pkcs7-signature")
+        #expect(type.parameters["micalg"] == "sha-256" && type.parameters["boundary"] == "a\"b;c")
+        #expect(ContentType("nonsense") == nil)
+        #expect(ContentType("a/b; ; x; =; y=\"")?.parameters["y"] == "")
+    }
+}
