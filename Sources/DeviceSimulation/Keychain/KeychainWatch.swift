@@ -1,0 +1,46 @@
+private import Glibc
+private import Synchronization
+
+/// The change count of a keychain group without a query for each look: each look asks the kernel whether a file of the
+/// keychain changed (inotify(7)), and reads the count only then.
+///
+/// A process that changes the keychain notes the number of its changes in a file of the keychain's folder before it goes
+/// on, so that its event is queued by then. Where the system has no inotify instance left, every look reads the count.
+package final class KeychainWatch: Sendable {
+    private struct Known: ~Copyable {
+        /// The changes of files in the keychain's folder; nil where the system gives none, or the folder has gone.
+        var events: FolderEvents?
+        /// The count as it was read last; nil where it must be read.
+        var count: Int64?
+    }
+
+    private let keychain: Keychain
+    private let accessGroup: String
+    private let known: Mutex<Known>
+
+    /// Watches the keychain of `device` for as long as this object lives.
+    package init(_ keychain: Keychain, accessGroup: String, on device: Device) {
+        self.keychain = keychain
+        self.accessGroup = accessGroup
+        let events = UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
+        known = Mutex(Known(events: try? FolderEvents(device.keychainPath, events: events), count: nil))
+    }
+
+    /// Gives what `Keychain.changeCount(accessGroup:)` gives.
+    ///
+    /// - Throws: `KeychainError`, as that.
+    package func changeCount() throws(KeychainError) -> Int64 {
+        try known.withLock { known throws(KeychainError) in
+            switch known.events?.drain(name: nil) {
+            case .nothing: if let count = known.count { return count }
+            case .happened: known.count = nil
+            case .ended: known.events = nil
+            case nil: break
+            }
+            // Read after the events: a change in between has an event of its own, and is read at the next look.
+            let count = try keychain.changeCount(accessGroup: accessGroup)
+            known.count = known.events == nil ? nil : count
+            return count
+        }
+    }
+}

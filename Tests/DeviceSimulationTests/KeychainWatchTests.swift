@@ -1,0 +1,81 @@
+import Foundation
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import DeviceSimulation
+
+@Suite("Watching the keychain's changes")
+struct KeychainWatchTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let keychain: Keychain
+    private let group = App.tokenGroup
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+        keychain = try Keychain(device: device, app: .provider)
+    }
+
+    private func item(_ label: String) -> NewItem {
+        NewItem.key(SecretBytes([1]), label: label).with(accessGroup: group)
+    }
+
+    @Test("The count is the keychain's after each change of this and of another connection")
+    func counts() throws {
+        let watch = KeychainWatch(keychain, accessGroup: group, on: device)
+        let other = try Keychain(device: device, app: .provider)
+        var last = try watch.changeCount()
+        #expect(try watch.changeCount() == last)
+        for number in 0..<20 {
+            try (number.isMultiple(of: 2) ? keychain : other).add(item("\(number)"))
+            let count = try watch.changeCount()
+            #expect(count > last)
+            #expect(try keychain.changeCount(accessGroup: group) == count)
+            #expect(try watch.changeCount() == count)
+            last = count
+        }
+        #expect(try other.delete(KeychainQuery(.key, accessGroup: group)) == 20)
+        #expect(try watch.changeCount() > last)
+    }
+
+    @Test("A change of another process is seen as soon as that process has gone on")
+    func otherProcess() async throws {
+        let watch = KeychainWatch(keychain, accessGroup: group, on: device)
+        let before = try watch.changeCount()
+        let folder = device.folder
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let keychain = try Keychain(device: try Device(folder: folder), app: .provider)
+            try keychain.add(
+                NewItem.key(SecretBytes([1]), label: "other").with(accessGroup: App.tokenGroup))
+        }
+        #expect(try watch.changeCount() > before)
+    }
+
+    @Test("Removing the passcode is a change of the group that loses its keys")
+    func passcode() throws {
+        try keychain.add(item("a").with(accessibility: .whenPasscodeSetThisDeviceOnly))
+        let watch = KeychainWatch(keychain, accessGroup: group, on: device)
+        let before = try watch.changeCount()
+        try device.removePasscode()
+        #expect(try watch.changeCount() > before)
+    }
+
+    @Test("Many threads that look while others change never see an older count than the keychain had before")
+    func concurrent() async throws {
+        let watch = KeychainWatch(keychain, accessGroup: group, on: device)
+        try await withThrowingTaskGroup { tasks in
+            for task in 0..<4 {
+                tasks.addTask { [keychain, group] in
+                    for number in 0..<25 {
+                        let before = try keychain.changeCount(accessGroup: group)
+                        if task == 0 { try keychain.add(self.item("\(number)")) }
+                        #expect(try watch.changeCount() >= before + (task == 0 ? 1 : 0))
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+}
