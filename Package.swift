@@ -142,9 +142,9 @@ let package = Package(
         .target(
             name: "SharingChannels",
             dependencies: [
-                "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
-                "KeyShareWire", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
-                "PrivateFiles", "SecretMemory",
+                "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
+                "PersistentToken", "PrivateFiles", "SecretMemory",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -288,9 +288,9 @@ let package = Package(
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareServer",
-                "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory",
-                "SecureMail", "TestCredentials", "TestSupport", "WebView", "ZipBundles",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProvider",
+                "KeyShareServer", "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation",
+                "SecretMemory", "SecureMail", "TestCredentials", "TestSupport", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "PrivateFilesTests",
@@ -340,11 +340,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+        // libcrypto called from C, which the results of tokens are checked with.
+        .target(name: "CTokenReference", dependencies: ["COpenSSL"], path: "Tests/CTokenReference"),
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: [
-
-                "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareClient",
+                "CTokenReference", "CertificateReading", "DeviceSimulation", "KeyOperations",
+                "KeyShareClient",
                 "KeyShareConsumer",
                 "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
                 "PersistentToken", "SecretMemory", "TestCredentials", "TestSupport",
@@ -385,8 +387,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeySharing", "OpenSSL",
-                "PrivateFiles", "SecretMemory", "SecureMail", "TestCredentials", "TestSupport", "ZipBundles",
+                "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeyOperations",
+                "KeyShareClient", "KeyShareConsumer", "KeySharing", "LocalSockets", "OpenSSL",
+                "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "TestCredentials",
+                "TestSupport", "ZipBundles",
                 "keyshare-provider", "keyshare-consumer", "keyshare-device", "keyshare",
             ],
             exclude: ["Golden"]),
@@ -433,7 +437,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
 // The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
 // compiler's new warning stops no user's build.
 for target in package.targets
-where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer"].contains(target.name) {
+where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReference"].contains(target.name) {
     var settings = target.swiftSettings ?? []
     settings += [
         .swiftLanguageMode(.v6),
