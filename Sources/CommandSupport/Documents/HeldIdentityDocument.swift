@@ -1,6 +1,7 @@
 package import DeviceSimulation
 package import Foundation
 package import OpenSSL
+package import PersistentToken
 
 /// The JSON document of `show`: the attributes that a keychain shows of an identity and its key (Apple's
 /// `kSecAttr…` constants, under names without that prefix).
@@ -53,21 +54,48 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let revoked: Date?
     /// Why the certificate was revoked, by the name in RFC 5280, 5.3.1; left out with `revoked`.
     package let revocationReason: String?
+    /// The token that the identity is registered as (`kSecAttrTokenID`); left out where it is none.
+    package let tokenID: String?
+    /// Whether the identity is a token alone, so that key sharing never lists it and no export writes it; left out where
+    /// it is not, and where that is not known.
+    package let tokenOnly: Bool?
+    /// Whether the key is there; left out where `tokenID` is. It goes with the device's passcode.
+    package let keyPresent: Bool?
+
+    /// What is known of an identity that is registered as a token.
+    package struct TokenKey: Sendable {
+        let properties: TokenKeyProperties
+        let isPresent: Bool
+        let isAlone: Bool
+
+        /// - Parameters:
+        ///   - properties: what an app may do with the key.
+        ///   - isPresent: whether the key is there.
+        ///   - isAlone: whether it is known that key sharing does not publish the identity.
+        package init(_ properties: TokenKeyProperties, isPresent: Bool, isAlone: Bool) {
+            self.properties = properties
+            self.isPresent = isPresent
+            self.isAlone = isAlone
+        }
+    }
 
     /// Describes an identity of a keychain and its private key.
     ///
     /// - Parameters:
     ///   - certificate: the identity's certificate.
-    ///   - key: the identity's private key.
+    ///   - key: the identity's private key; nil for a token's, which nobody reads.
     ///   - accessibility: the states of the device in which the keychain gives the identity.
     ///   - accessGroup: the access group that the identity is in.
+    ///   - token: what is known of the token that the identity is registered as; nil where it is none.
     ///   - revoked: when and why the certificate was revoked; nil where it was not, or where that is not known.
     package init(
-        _ certificate: Certificate, _ key: PrivateKey, accessibility: Accessibility, accessGroup: String,
-        revoked: (date: Date, reason: String)? = nil
+        _ certificate: Certificate, _ key: PrivateKey?, accessibility: Accessibility, accessGroup: String,
+        token: TokenKey? = nil, revoked: (date: Date, reason: String)? = nil
     ) {
         let publicKey = certificate.publicKey
         let capabilities = certificate.capabilities(of: .private)
+        // A key that is used through the token alone does what the registration says.
+        let properties = key == nil ? token?.properties : nil
         self.certificate = CertificateDocument(certificate)
         accessible = accessibility.name
         self.accessGroup = accessGroup
@@ -81,18 +109,21 @@ package struct HeldIdentityDocument: Codable, Sendable {
         // The keychain finds the key of a certificate by the hash of the public key.
         applicationLabel = publicKey.keyIdentifier.upperHex
         isPermanent = true
-        keyType = key.type.name
-        keySizeInBits = key.bits
+        keyType = (key?.type ?? publicKey.type).name
+        keySizeInBits = key?.bits ?? publicKey.bits
         effectiveKeySize = publicKey.effectiveBits
-        canEncrypt = capabilities.canEncrypt
-        canDecrypt = capabilities.canDecrypt
-        canDerive = capabilities.canDerive
-        canSign = capabilities.canSign
-        canVerify = capabilities.canVerify
-        canWrap = capabilities.canWrap
-        canUnwrap = capabilities.canUnwrap
+        canEncrypt = properties == nil && capabilities.canEncrypt
+        canDecrypt = properties?.canDecrypt ?? capabilities.canDecrypt
+        canDerive = properties?.canPerformKeyExchange ?? capabilities.canDerive
+        canSign = properties?.canSign ?? capabilities.canSign
+        canVerify = properties == nil && capabilities.canVerify
+        canWrap = properties == nil && capabilities.canWrap
+        canUnwrap = properties?.canDecrypt ?? capabilities.canUnwrap
         self.revoked = revoked?.date
         revocationReason = revoked?.reason
+        tokenID = token.map { _ in TokenIdentifier.token(certificate.label) }
+        tokenOnly = token?.isAlone == true ? true : nil
+        keyPresent = token?.isPresent
     }
 
     /// The names of the fields with their values, for text; those of the certificate are left out.
@@ -116,6 +147,10 @@ package struct HeldIdentityDocument: Codable, Sendable {
             + (revoked.map {
                 [(name: "revoked", value: "\($0.utcText), \(revocationReason ?? "")")]
             } ?? [])
+            + (tokenID.map { [(name: "token", value: $0)] } ?? [])
+            + (tokenOnly == true
+                ? [(name: "key sharing", value: "never lists it: the key is used, and not handed over")] : [])
+            + (keyPresent == false ? [(name: "key", value: "gone, with the device's passcode")] : [])
     }
 }
 

@@ -25,6 +25,9 @@ package struct TokensDocument: Codable, Sendable {
         package let keyPresent: Bool
         /// How these properties follow from the certificate: `crypto-token-kit` or `rfc5280`.
         package let rule: String
+        /// Whether key sharing does not publish the identity, so that it is a token alone; left out where it is
+        /// published, and in the list of a consumer, who cannot know.
+        package let tokenOnly: Bool?
 
         /// Describes a token.
         ///
@@ -35,9 +38,10 @@ package struct TokensDocument: Codable, Sendable {
         ///   - properties: what an app may do with the key.
         ///   - hasKey: whether the key is there.
         ///   - rule: how the properties follow from the certificate.
+        ///   - isAlone: whether it is known that key sharing does not publish the identity.
         package init(
             _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
-            hasKey: Bool, rule: TokenKeyProperties.Rule
+            hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false
         ) {
             tokenID = TokenIdentifier.token(summary.label)
             objectID = summary.label
@@ -49,6 +53,7 @@ package struct TokensDocument: Codable, Sendable {
             canDerive = properties.canPerformKeyExchange
             keyPresent = hasKey
             self.rule = rule.rawValue
+            tokenOnly = isAlone ? true : nil
         }
 
         // Written by hand, because the fields of the identity stand among the token's.
@@ -64,6 +69,7 @@ package struct TokensDocument: Codable, Sendable {
             try container.encode(canDerive, forKey: .canDerive)
             try container.encode(keyPresent, forKey: .keyPresent)
             try container.encode(rule, forKey: .rule)
+            try container.encodeIfPresent(tokenOnly, forKey: .tokenOnly)
         }
 
         package init(from decoder: any Decoder) throws {
@@ -78,10 +84,12 @@ package struct TokensDocument: Codable, Sendable {
             canDerive = try container.decode(Bool.self, forKey: .canDerive)
             keyPresent = try container.decode(Bool.self, forKey: .keyPresent)
             rule = try container.decode(String.self, forKey: .rule)
+            tokenOnly = try container.decodeIfPresent(Bool.self, forKey: .tokenOnly)
         }
 
         private enum CodingKeys: CodingKey {
-            case tokenID, objectID, keyType, keyBits, canSign, canDecrypt, canDerive, keyPresent, rule
+            case tokenID, objectID, keyType, keyBits, canSign, canDecrypt, canDerive, keyPresent, rule,
+                tokenOnly
         }
     }
 

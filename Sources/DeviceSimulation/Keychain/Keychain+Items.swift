@@ -11,20 +11,46 @@ extension Keychain {
     /// - Returns: the new item's reference.
     @discardableResult
     package func add(_ item: NewItem) throws(KeychainError) -> Int64 {
-        let group = try target(item.accessGroup)
         try Self.check(item.accessibility, isAvailableIn: try deviceState())
-        let record = KeychainRecord(
-            id: 0, itemClass: item.itemClass.rawValue, accessGroup: group,
-            accessible: item.accessibility.rawValue, label: item.attributes.label,
-            service: item.attributes.service, account: item.attributes.account,
-            applicationTag: item.attributes.applicationTag, certificate: item.certificate)
-        try Self.check(record, secret: item.secret)
+        let record = try record(item)
         return try store.write { database in
             var record = record
             record.id = try KeychainRecord.reserveIDs(1, in: database)
             try insert(record, item.secret, in: database)
-            try KeychainRecord.countChange(of: [group], onlyAdding: true, in: database)
+            try KeychainRecord.countChange(of: [record.accessGroup], onlyAdding: true, in: database)
             return record.id
+        }
+    }
+
+    /// Adds certificates and keys in one transaction; one with equal unique attributes that is there is replaced.
+    ///
+    /// - Throws: `KeychainError`, as `add(_:)` but for `.duplicateItem`, and `.param` for an item of another class. Nothing
+    ///   is changed then.
+    package func replace(_ items: [NewItem]) throws(KeychainError) {
+        let state = try deviceState()
+        var records: [KeychainRecord] = []
+        for item in items {
+            try Self.check(item.accessibility, isAvailableIn: state)
+            guard item.itemClass == .certificate || item.itemClass == .key else {
+                throw KeychainError(.param, "only certificates and keys are replaced")
+            }
+            records.append(try record(item))
+        }
+        try store.write { database in
+            let firstID = try KeychainRecord.reserveIDs(items.count, in: database)
+            for index in items.indices {
+                var record = records[index]
+                record.id = firstID + Int64(index)
+                let tag = items[index].itemClass == .key ? record.applicationTag : nil
+                let former = KeychainQuery(items[index].itemClass, label: record.label, applicationTag: tag)
+                var ids: [Int64] = []
+                try forEach(former, groups: [record.accessGroup], in: database) { row in
+                    ids.append(try KeychainRecord.value(row, 0))
+                }
+                for id in ids { try delete(id: id, in: database) }
+                try insert(record, items[index].secret, in: database)
+            }
+            try KeychainRecord.countChange(of: Set(records.map(\.accessGroup)), in: database)
         }
     }
 
@@ -103,16 +129,32 @@ extension Keychain {
     /// - Returns: the number of items that were deleted.
     @discardableResult
     package func delete(_ query: KeychainQuery) throws(KeychainError) -> Int {
-        let groups = try searched(query.accessGroup)
+        let counts = try delete(each: [query])
+        guard let count = counts.first, count > 0 else { throw Self.nothingFound(query) }
+        return count
+    }
+
+    /// Deletes the items of several queries in one transaction, whatever the device's state.
+    ///
+    /// - Throws: `KeychainError`: `.missingEntitlement`, or trouble with the database, and then nothing is deleted.
+    /// - Returns: the number of items that were deleted for each query.
+    package func delete(each queries: [KeychainQuery]) throws(KeychainError) -> [Int] {
+        var groups: [[String]] = []
+        for query in queries { groups.append(try searched(query.accessGroup)) }
         return try store.write { database in
-            var found: [(id: Int64, group: String)] = []
-            try forEach(query, groups: groups, in: database) { row in
-                found.append((try KeychainRecord.value(row, 0), try KeychainRecord.value(row, 3)))
+            var counts: [Int] = []
+            var changed: Set<String> = []
+            for (query, groups) in zip(queries, groups) {
+                var found: [(id: Int64, group: String)] = []
+                try forEach(query, groups: groups, in: database) { row in
+                    found.append((try KeychainRecord.value(row, 0), try KeychainRecord.value(row, 3)))
+                }
+                for item in found { try delete(id: item.id, in: database) }
+                counts.append(found.count)
+                changed.formUnion(found.map(\.group))
             }
-            guard !found.isEmpty else { throw Self.nothingFound(query) }
-            for item in found { try delete(id: item.id, in: database) }
-            try KeychainRecord.countChange(of: Set(found.map(\.group)), in: database)
-            return found.count
+            try KeychainRecord.countChange(of: changed, in: database)
+            return counts
         }
     }
 }
@@ -120,6 +162,17 @@ extension Keychain {
 extension Keychain {
     private static func nothingFound(_ query: KeychainQuery) -> KeychainError {
         KeychainError(.itemNotFound, "the keychain holds no such item of class \(query.itemClass.rawValue)")
+    }
+
+    /// The record of a new item, still without an id.
+    private func record(_ item: NewItem) throws(KeychainError) -> KeychainRecord {
+        let record = KeychainRecord(
+            id: 0, itemClass: item.itemClass.rawValue, accessGroup: try target(item.accessGroup),
+            accessible: item.accessibility.rawValue, label: item.attributes.label,
+            service: item.attributes.service, account: item.attributes.account,
+            applicationTag: item.attributes.applicationTag, certificate: item.certificate)
+        try Self.check(record, secret: item.secret)
+        return record
     }
 
     private static func check(_ record: KeychainRecord, secret: SecretBytes) throws(KeychainError) {

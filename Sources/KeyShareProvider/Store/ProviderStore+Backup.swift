@@ -35,7 +35,7 @@ extension ProviderStore {
         let result = try device.restoreKeychain(
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: keychain.app.accessGroups,
             replacing: replacing, check: { try Self.requireSound($0, report: report) })
-        try TokenStore(self).reconcile(with: self)
+        try TokenStore(self).reconcile()
         tellOfChange()
         servicePassword.postChange()
         return result
@@ -59,7 +59,7 @@ extension ProviderStore {
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: App.provider.accessGroups,
             check: { try requireSound($0, report: report) })
         let store = try ProviderStore(device)
-        try TokenStore(store).reconcile(with: store)
+        try TokenStore(store).reconcile()
         store.tellOfChange()
         store.servicePassword.postChange()
         return recovery

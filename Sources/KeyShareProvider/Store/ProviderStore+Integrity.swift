@@ -104,6 +104,7 @@ extension ProviderStore {
             let isPublished = attributes.accessGroup == sharedGroup
             report.problems += Self.problems(of: opened, attributes, isPublished: isPublished)
         }
+        report.problems += try TokenStore(self).problems()
         return report
     }
 

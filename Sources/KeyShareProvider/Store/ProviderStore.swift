@@ -106,7 +106,7 @@ package struct ProviderStore: Sendable {
     package struct PreparedIdentity: Sendable {
         /// What lists show of the identity.
         package let summary: IdentitySummary
-        fileprivate let identity: NewIdentity
+        let identity: NewIdentity
     }
 
     /// Encodes an identity in the form in which the keychain stores it.
@@ -145,8 +145,8 @@ package struct ProviderStore: Sendable {
     /// after a restart not before the first unlock.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
-    /// Removes everything from the provider's part of the keychain (identities, authorities, service password) and
-    /// tells observers.
+    /// Removes everything from the provider's part of the keychain (identities, authorities, tokens, service password)
+    /// and tells observers.
     ///
     /// - Returns: how many items there were.
     /// - Throws: `KeychainError` where the keychain cannot be written.
@@ -154,6 +154,7 @@ package struct ProviderStore: Sendable {
         let count = try keychain.removeAll()
         if count > 0 {
             tellOfChange()
+            TokenStore(self).tellOfChange()
             servicePassword.postChange()
         }
         return count

@@ -14,20 +14,23 @@ package struct TokenStore: Sendable {
     /// When a token's key may be read.
     package static let accessibility = Accessibility.whenPasscodeSetThisDeviceOnly
 
-    private let keychain: Keychain
-    private let device: Device
+    let store: ProviderStore
     private let group = App.tokenGroup
+    private var keychain: Keychain { store.keychain }
+    private var device: Device { store.device }
 
     /// The registrations in a provider's keychain.
     package init(_ store: ProviderStore) {
-        keychain = store.keychain
-        device = store.device
+        self.store = store
     }
 
     /// A number that grows whenever any process registers or removes a token, or a key goes.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be read.
     package func changeCount() throws(KeychainError) -> Int64 { try keychain.changeCount(accessGroup: group) }
+
+    /// Watches that number, for a provider that looks at every use.
+    func watch() -> KeychainWatch { KeychainWatch(keychain, accessGroup: group, on: device) }
 
     /// Reads all registrations, in the order in which they were made.
     ///
@@ -71,25 +74,39 @@ package struct TokenStore: Sendable {
     package func add(
         _ certificate: Certificate, _ privateKey: PrivateKey, rule: TokenKeyProperties.Rule
     ) throws {
-        let label = certificate.label
-        // The key comes first: an interruption leaves a key that nothing lists, and no token without a key.
-        do {
-            let key = NewItem.key(try privateKey.pkcs8(), label: label)
-            try keychain.add(key.with(accessibility: Self.accessibility, accessGroup: group))
-        } catch let error as KeychainError where error.code == .duplicateItem {
-            // The label is the certificate's digest, so the key is the one that is there.
-        }
-        let tag = Array(rule.rawValue.utf8)
-        do throws(KeychainError) {
-            let item = NewItem.certificate(certificate.der, label: label, applicationTag: tag)
-            try keychain.add(item.with(accessGroup: group))
-        } catch {
-            guard error.code == .duplicateItem else { throw error }
-            try keychain.update(
-                KeychainQuery(.certificate, label: label, accessGroup: group),
-                KeychainChange(applicationTag: tag))
-        }
+        try add([try store.prepare(certificate, privateKey)], rule: rule)
+    }
+
+    /// Registers identities in one transaction; registrations that are there already are replaced.
+    ///
+    /// - Parameters:
+    ///   - identities: the identities, which need not be published.
+    ///   - rule: how the keys' properties follow from the certificates.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode. Nothing is
+    ///   registered then.
+    package func add(
+        _ identities: [ProviderStore.PreparedIdentity], rule: TokenKeyProperties.Rule
+    ) throws(KeychainError) {
+        guard !identities.isEmpty else { return }
+        try keychain.replace(
+            identities.map(\.identity).flatMap { identity in
+                [
+                    NewItem.key(identity.privateKey, label: identity.label)
+                        .with(accessibility: Self.accessibility, accessGroup: group),
+                    NewItem.certificate(
+                        identity.certificate, label: identity.label, applicationTag: Array(rule.rawValue.utf8)
+                    ).with(accessGroup: group),
+                ]
+            })
         tellOfChange()
+    }
+
+    /// Refuses where the device's state lets nobody register a token.
+    ///
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode; `FileError`
+    ///   where the state cannot be read.
+    package func requireOpen() throws {
+        try Keychain.check(Self.accessibility, isAvailableIn: device.state())
     }
 
     /// Removes the registration of a label. The identity stays where else it is.
@@ -97,11 +114,7 @@ package struct TokenStore: Sendable {
     /// - Returns: false where there was none.
     /// - Throws: `KeychainError` where the keychain cannot be written.
     package func remove(_ label: String) throws(KeychainError) -> Bool {
-        // The certificate goes first: without it the token is gone, whatever comes between.
-        let removed = try delete(KeychainQuery(.certificate, label: label, accessGroup: group))
-        let keys = try delete(KeychainQuery(.key, label: label, accessGroup: group))
-        if removed + keys > 0 { tellOfChange() }
-        return removed > 0
+        try remove(items: { KeychainQuery($0, label: label, accessGroup: group) }) > 0
     }
 
     /// Removes all registrations.
@@ -109,18 +122,28 @@ package struct TokenStore: Sendable {
     /// - Returns: how many there were.
     /// - Throws: `KeychainError` where the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
-        let removed = try delete(KeychainQuery(.certificate, accessGroup: group))
-        let keys = try delete(KeychainQuery(.key, accessGroup: group))
-        if removed + keys > 0 { tellOfChange() }
-        return removed
+        try remove(items: { KeychainQuery($0, accessGroup: group) })
     }
 
-    /// Ends or mends the registrations that have lost their keys, which no backup holds: a key comes again from the
-    /// published identity of its label, and a registration without one goes.
+    /// Removes certificates and keys in one transaction, so that neither is left without the other.
+    ///
+    /// - Returns: how many certificates there were.
+    private func remove(items query: (ItemClass) -> KeychainQuery) throws(KeychainError) -> Int {
+        let counts = try keychain.delete(each: [query(.certificate), query(.key)])
+        if counts.contains(where: { $0 > 0 }) { tellOfChange() }
+        return counts[0]
+    }
+
+    /// Ends or mends what a change of the keychain as a whole has left of registrations. No backup holds their keys: a
+    /// key comes again from the published identity of its label. A certificate without a key goes, and so does a key
+    /// without a certificate.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be read or written; `CertificateError`.
-    func reconcile(with store: ProviderStore) throws {
-        for registration in try registrations() where !registration.hasKey {
+    package func reconcile() throws {
+        var labels: Set<String> = []
+        for registration in try registrations() {
+            labels.insert(registration.label)
+            guard !registration.hasKey else { continue }
             do {
                 let identity = try store.identity(registration.label)
                 try add(identity.certificate, identity.privateKey, rule: registration.rule)
@@ -128,6 +151,10 @@ package struct TokenStore: Sendable {
                 // The identity is not published, or no key may be added in the device's state.
                 _ = try remove(registration.label)
             }
+        }
+        for key in try items(KeychainQuery(.key, accessGroup: group))
+        where !labels.contains(key.attributes.label) {
+            _ = try remove(key.attributes.label)
         }
     }
 
@@ -146,22 +173,12 @@ package struct TokenStore: Sendable {
     }
 
     /// All items that match; none is no error.
-    private func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
+    func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
         do throws(KeychainError) {
             return try keychain.copyMatching(query, limit: .max)
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return []
-        }
-    }
-
-    /// Deletes all items that match, and says how many there were.
-    private func delete(_ query: KeychainQuery) throws(KeychainError) -> Int {
-        do throws(KeychainError) {
-            return try keychain.delete(query)
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return 0
         }
     }
 }

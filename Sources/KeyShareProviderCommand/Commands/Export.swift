@@ -1,9 +1,11 @@
 import ArgumentParser
+import CertificateReading
 import CommandSupport
 import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import PersistentToken
 import SecretMemory
 import TestCredentials
 
@@ -115,7 +117,7 @@ struct Export: AsyncParsableCommand {
         let behaviour = try ServiceBehaviour.stored(on: device)
         let store = try ProviderStore(device)
         let published = try ProviderCatalogue(store, root: .all).snapshot()
-        try persons.require(published.identities)
+        try requirePublished(published, store)
         let profile =
             sample == nil
             ? self.profile.selected(over: behaviour) : self.profile.selected(usual: .purebredSample)
@@ -165,6 +167,32 @@ struct Export: AsyncParsableCommand {
                 ExportDocument(identifier: file.identifier, filename: file.name, size: bytes.count)
             ) {}
         }
+    }
+}
+
+extension Export {
+    /// Refuses what names identities that are tokens alone, and nobody else.
+    ///
+    /// - Throws: `CommandFailure` (10) with `errSecUnimplemented`, the status that Apple's
+    ///   `SecKeyCopyExternalRepresentation` gives for a token's key.
+    private func requirePublished(_ published: CatalogueSnapshot, _ store: ProviderStore) throws {
+        let unpublished = try TokenStore(store).unpublished().map { IdentitySummary($0.certificate) }
+        guard !unpublished.isEmpty else { return try persons.require(published.identities) }
+        let chosen = unpublished.filter(persons.includes)
+        let isNobodyLeft = published.identities.filter(persons.includes).isEmpty && !chosen.isEmpty
+        let named = items.first { name in
+            (try? IdentityLookup.find(name, in: published.identities)) == nil
+                && (try? IdentityLookup.find(name, in: unpublished)) != nil
+        }
+        if isNobodyLeft || named != nil {
+            let error = TokenError(
+                .notImplemented,
+                named.map { "\u{201C}\($0)\u{201D} is a token alone, and no key of a token is exported" }
+                    ?? "all of these are tokens alone, and no key of a token is exported")
+            throw CommandFailure(error).advising(
+                "use it where it is: keyshare-consumer token sign, or keyshare-consumer token decrypt")
+        }
+        try persons.require(published.identities)
     }
 }
 

@@ -6,6 +6,7 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import PersistentToken
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,6 +22,13 @@ struct Import: ParsableCommand {
     @Argument(
         help: ArgumentHelp("PKCS #12 files; - is standard input.", valueName: "file"), completion: .file())
     var files: [String]
+
+    @Flag(
+        help: """
+            Register what is imported as persistent tokens, and do not publish it: key sharing neither lists it nor \
+            hands it over.
+            """)
+    var tokenOnly = false
 
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
@@ -48,15 +56,16 @@ struct Import: ParsableCommand {
                 let bytes = try InputFile.read(
                     file, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
                 let contents = try reading.open(bytes, with: &passwords, named: file)
-                let outcomes = try store.add(contents.identities.map { ($0.certificate, $0.privateKey) })
-                for (identity, outcome) in zip(contents.identities, outcomes) {
+                let identities = contents.identities.map { ($0.certificate, $0.privateKey) }
+                for (identity, isNew) in zip(contents.identities, try add(identities, to: store)) {
                     let summary = IdentitySummary(identity.certificate)
-                    switch outcome {
-                    case .added:
-                        rows.append(.init(item: file, entry: nil, status: .imported, identity: summary))
-                    case .duplicate:
-                        rows.append(.init(item: file, entry: nil, status: .duplicate, identity: summary))
-                    case .failed(let error): fail(file, error)
+                    switch isNew {
+                    case .success(let isNew):
+                        rows.append(
+                            .init(
+                                item: file, entry: nil, status: isNew ? .imported : .duplicate,
+                                identity: summary))
+                    case .failure(let error): fail(file, error)
                     }
                 }
                 for obstacle in contents.obstacles { fail(file, obstacle) }
@@ -65,5 +74,31 @@ struct Import: ParsableCommand {
             }
         }
         try console.present(ImportDocument(results: rows), failure: failures.first)
+    }
+
+    /// Adds identities where the options want them, and tells for each whether it is new there.
+    ///
+    /// - Throws: `KeychainError` where none could be added.
+    private func add(
+        _ identities: [(certificate: Certificate, privateKey: PrivateKey)], to store: ProviderStore
+    ) throws -> [Result<Bool, any Error>] {
+        guard tokenOnly else {
+            return try store.add(identities).map { outcome in Result { try outcome.isNew() } }
+        }
+        let tokens = TokenStore(store)
+        return identities.map { certificate, privateKey in
+            Result {
+                guard try !tokens.isPublished(certificate.label) else {
+                    throw CommandFailure(
+                        .refused, "key sharing publishes the identity already, so it cannot be a token alone",
+                        hint:
+                            "register it beside that: keyshare-provider token add \(certificate.label.prefix(12))"
+                    )
+                }
+                if try tokens.registration(certificate.label)?.hasKey == true { return false }
+                try tokens.add(certificate, privateKey, rule: .cryptoTokenKit)
+                return true
+            }
+        }
     }
 }

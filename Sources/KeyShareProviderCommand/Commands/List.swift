@@ -1,8 +1,11 @@
 import ArgumentParser
+import CertificateReading
 import CommandSupport
+import Diagnostics
 import Foundation
 import KeyShareProvider
 import KeySharing
+import OpenSSL
 
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +56,7 @@ struct List: ParsableCommand {
         let console = output.console
         let store = try ProviderStore(try device.openDevice())
         let snapshot = try ProviderCatalogue(store, root: root).snapshot()
-        try persons.require(snapshot.identities)
+        try persons.require(try store.heldIdentities())
         let container = ItemLookup.container(container)
         let items =
             mechanism == .legacy
@@ -67,8 +70,15 @@ struct List: ParsableCommand {
         }
         let rows = chosen.map { ItemListingDocument.Row($0, of: identities) }
         let document = ItemListingDocument(mechanism: mechanism, container: container, items: rows)
+        let unpublished = try TokenStore(store).unpublished().count { registration in
+            persons.person == nil || persons.includes(IdentitySummary(registration.certificate))
+        }
         try console.present(document) {
             try console.table(of: rows)
+            if unpublished > 0, container == Item.root {
+                let words = counted(unpublished, "identity is a token alone", "identities are tokens alone")
+                console.note("\(words), and not listed here: keyshare-provider token list")
+            }
         }
     }
 }

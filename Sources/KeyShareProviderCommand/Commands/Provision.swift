@@ -19,6 +19,9 @@ struct Provision: AsyncParsableCommand {
             that was interrupted goes on when the same command is given again; one that was finished has nothing \
             left to make then, unless --new is given.
 
+            --renew makes each identity as the one before it: a token alone where that is one, and registered as a \
+            token where that is registered.
+
             A scenario describes all of that, and the faults and the behaviour of the service, in one YAML file. \
             The behaviour is kept with the device: serve and export follow it until another scenario is \
             provisioned or the keychain is cleared. Options of serve and export take precedence.
@@ -50,6 +53,13 @@ struct Provision: AsyncParsableCommand {
         help: "Make new identities even if the same command has made some already.")
     var makesNew = false
 
+    @Flag(
+        help: """
+            Register the new identities as persistent tokens, and never publish them: key sharing neither lists nor \
+            hands them over.
+            """)
+    var tokenOnly = false
+
     @Option(
         help: ArgumentHelp(
             "Make only part i of n of a seeded run, by person; merge puts them together.", valueName: "i/n"),
@@ -70,6 +80,11 @@ struct Provision: AsyncParsableCommand {
                 throw ValidationError(
                     "--scenario says by itself who gets what; it goes with --seed, --at and --pki only")
             }
+        }
+        guard !tokenOnly || (scenarios.scenario == nil && !renew && faults.isEmpty && shard == nil) else {
+            throw ValidationError(
+                "--token-only goes without --scenario, --renew, --fault and --shard; --renew keeps tokens by itself"
+            )
         }
         guard shard == nil || seeding.seed != nil else {
             throw ValidationError("--shard needs --seed, or the parts would not fit together")
@@ -111,6 +126,7 @@ struct Provision: AsyncParsableCommand {
         try destination.requireFree()
         let device = try device.makeDevice(console)
         let store = try ProviderStore(device)
+        if tokenOnly { try TokenStore(store).requireOpen() }
         let lock = try store.lockProvisioning()
         defer { lock.release() }
         if !vectors.isEmpty {
@@ -138,31 +154,61 @@ struct Provision: AsyncParsableCommand {
     private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
         let runs = try runs(in: store)
         var bar = ProgressBar(
-            console, "identities", total: runs.reduce(0) { $0 + $1.identityCount })
+            console, "identities", total: runs.reduce(0) { $0 + $1.run.identityCount })
         defer { bar.clear() }
         var outcome = Provisioner.Outcome()
-        for run in runs {
+        for (run, publication) in runs {
             let before = outcome.count + outcome.skipped
-            outcome.add(try await Provisioner(store).run(run) { bar.show(before + $0) })
+            let provisioner = Provisioner(store, as: publication)
+            outcome.add(try await provisioner.run(run) { bar.show(before + $0) })
+        }
+        let registered = renew ? try TokenStore(store).registerRenewed() : 0
+        if registered > 0 {
+            console.note("registered \(counted(registered, "token", "tokens")) in place of older ones")
         }
         return outcome
     }
 
-    private func runs(in store: ProviderStore) throws -> [ProvisioningRun] {
-        func run(_ request: ProvisioningRequest, purpose: String) throws -> ProvisioningRun {
-            try ProvisioningRun(
-                request, in: store, seed: seeding.seed.map { Seed(String($0)) }, purpose: purpose,
+    private typealias PublishedRun = (run: ProvisioningRun, publication: IdentityPublication)
+
+    private func runs(in store: ProviderStore) throws -> [PublishedRun] {
+        func run(
+            _ request: ProvisioningRequest, purpose: String, _ publication: IdentityPublication
+        ) throws -> PublishedRun {
+            let run = try ProvisioningRun(
+                request, in: store, seed: seeding.seed.map { Seed(String($0)) },
+                purpose: publication == .tokenOnly ? purpose + " token-only" : purpose,
                 at: clock.at, now: clock.now, isRepeated: makesNew || renew)
+            return (run, publication)
         }
-        if renew {
-            let renewal = try Renewal(of: store, types: contents.types, changing: contents.changes)
-            return try renewal.groups.map { try run($0.request, purpose: "renew") }
-        }
+        if renew { return try renewals(of: store).map { try run($0, purpose: "renew", $1) } }
         let persons = try persons.persons(seed: seeding.seed)
         var request = contents.request(
             for: persons, count: persons.isEmpty ? self.persons.count ?? 1 : persons.count)
         request.shard = shard
-        return [try run(request, purpose: "provision")]
+        return [try run(request, purpose: "provision", tokenOnly ? .tokenOnly : .keySharing)]
+    }
+
+    /// Who is renewed: first those whom key sharing publishes, then those who have tokens alone.
+    ///
+    /// - Throws: `ProvisioningError` `.nothingToRenew` where there is neither.
+    private func renewals(
+        of store: ProviderStore
+    ) throws -> [(request: ProvisioningRequest, publication: IdentityPublication)] {
+        var requests: [(request: ProvisioningRequest, publication: IdentityPublication)] = []
+        var nothing: ProvisioningError?
+        for publication in [IdentityPublication.keySharing, .tokenOnly] {
+            do {
+                let renewal = try Renewal(
+                    of: store, types: contents.types, publication: publication, changing: contents.changes)
+                requests += renewal.groups.map { ($0.request, publication) }
+            } catch let error as ProvisioningError where error.code == .nothingToRenew {
+                nothing = error
+            }
+        }
+        if requests.isEmpty, let nothing { throw nothing }
+        if requests.contains(where: { $0.publication == .tokenOnly }) { try TokenStore(store).requireOpen() }
+        return requests
     }
 
     private func report(
@@ -179,7 +225,8 @@ struct Provision: AsyncParsableCommand {
             let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
             let persons = Set(document.identities.map(\.personText))
             let whose = persons.count == 1 ? persons.first.map { " of \($0)" } ?? "" : ""
-            console.note("made \(counted(outcome.count, "identity", "identities"))\(whose)\(there)")
+            let place = tokenOnly ? ", as tokens alone" : ""
+            console.note("made \(counted(outcome.count, "identity", "identities"))\(whose)\(place)\(there)")
             if let summary = scenario?.service.summary {
                 console.note("serve will do as the scenario says: \(summary)")
             }

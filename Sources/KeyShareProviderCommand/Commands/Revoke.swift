@@ -40,7 +40,7 @@ struct Revoke: ParsableCommand {
     func run() throws {
         let console = output.console
         let store = try ProviderStore(try device.openDevice())
-        let identities = try store.identities()
+        let identities = try store.heldIdentities()
         let named = labels.map { label -> Result<IdentitySummary, CommandFailure> in
             do {
                 return .success(try identities.identity(named: label))
@@ -50,7 +50,7 @@ struct Revoke: ParsableCommand {
         }
         let found = named.compactMap { try? $0.get() }
         var outcomes = try store.revoke(
-            try found.map { try store.certificate($0.label) }, reason: reason, at: clock.now)[...]
+            try found.map { try store.heldCertificate($0.label) }, reason: reason, at: clock.now)[...]
         var failures: [CommandFailure] = []
         let results = zip(labels, named).map { label, identity -> RevocationDocument.Result in
             let identity = identity.flatMap { identity in

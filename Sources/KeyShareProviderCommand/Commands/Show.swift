@@ -26,14 +26,27 @@ struct Show: ParsableCommand {
 
     func run() throws {
         let store = try ProviderStore(try device.openDevice())
-        let label = try store.identities().identity(named: label).label
+        let label = try store.heldIdentities().identity(named: label).label
+        let tokens = TokenStore(store)
+        let registration = try tokens.registration(label)
+        let isPublished = try tokens.isPublished(label)
+        let token = registration.map {
+            HeldIdentityDocument.TokenKey($0.properties, isPresent: $0.hasKey, isAlone: !isPublished)
+        }
+        let revocation = try store.revocation(of: try store.heldCertificate(label))
+        let revoked = revocation.map { (date: $0.date, reason: $0.reason.rawValue) }
+        if let registration, !isPublished {
+            // The key stays closed: opening it would ask the user.
+            return try output.console.present(
+                HeldIdentityDocument(
+                    registration.certificate, nil, accessibility: TokenStore.accessibility,
+                    accessGroup: App.tokenGroup, token: token, revoked: revoked))
+        }
         let identity = try store.identity(label)
         let attributes = try store.keychain.identity(label: label, accessGroup: store.sharedGroup).attributes
-        let revocation = try store.revocation(of: identity.certificate)
         try output.console.present(
             HeldIdentityDocument(
                 identity.certificate, identity.privateKey, accessibility: attributes.accessibility,
-                accessGroup: attributes.accessGroup,
-                revoked: revocation.map { (date: $0.date, reason: $0.reason.rawValue) }))
+                accessGroup: attributes.accessGroup, token: token, revoked: revoked))
     }
 }

@@ -25,11 +25,14 @@ struct Token: ParsableCommand {
 
 extension TokensDocument.Token {
     /// Describes a registration.
-    init(_ registration: TokenRegistration) {
+    ///
+    /// - Parameter isAlone: whether key sharing does not publish the identity.
+    init(_ registration: TokenRegistration, isAlone: Bool) {
         let key = registration.certificate.publicKey
         self.init(
             IdentitySummary(registration.certificate), keyType: key.type.name, keyBits: key.bits,
-            properties: registration.properties, hasKey: registration.hasKey, rule: registration.rule)
+            properties: registration.properties, hasKey: registration.hasKey, rule: registration.rule,
+            isAlone: isAlone)
     }
 }
 
@@ -114,7 +117,7 @@ extension Token {
             }
             let labels = Set(chosen.map(\.label))
             let added = try tokens.registrations().filter { labels.contains($0.label) }
-                .map(TokensDocument.Token.init)
+                .map { TokensDocument.Token($0, isAlone: false) }
             try console.present(TokensDocument(tokens: added)) {
                 try console.table(of: added)
                 console.note("registered \(counted(added.count, "token", "tokens"))")
@@ -137,10 +140,16 @@ extension Token {
         func run() throws {
             let console = output.console
             let store = try ProviderStore(try device.openDevice())
-            let tokens = try TokenStore(store).registrations().map(TokensDocument.Token.init)
+            let unpublished = Set(try TokenStore(store).unpublished().map(\.label))
+            let tokens = try TokenStore(store).registrations().map {
+                TokensDocument.Token($0, isAlone: unpublished.contains($0.label))
+            }
             try console.present(TokensDocument(tokens: tokens)) {
                 try console.table(of: tokens)
-                console.note(tokens.isEmpty ? "there is no token" : counted(tokens.count, "token", "tokens"))
+                let alone =
+                    unpublished.isEmpty ? "" : "; key sharing does not publish \(unpublished.count) of them"
+                console.note(
+                    tokens.isEmpty ? "there is no token" : counted(tokens.count, "token", "tokens") + alone)
             }
         }
     }
@@ -150,6 +159,9 @@ extension Token {
             commandName: "remove",
             abstract: "Remove tokens; the identities stay where else they are.",
             discussion: """
+                Identities that are tokens alone are nowhere else, and go: the terminal asks first, unless --yes is \
+                given.
+
                 With --erase it does what the sample app's button does: it removes every token, and then everything \
                 else that the provider's keychain holds.
 
@@ -182,19 +194,27 @@ extension Token {
                 removed = try store.removeAll()
                 tokens.tellOfChange()
             } else if selection.all, selection.persons.person == nil {
+                try confirm(try tokens.unpublished().count)
                 removed = try tokens.removeAll()
             } else {
                 let registered = try tokens.registrations().map { IdentitySummary($0.certificate) }
-                for identity in try selection.select(from: registered) where try tokens.remove(identity.label)
-                {
-                    removed += 1
-                }
+                let chosen = try selection.select(from: registered)
+                let unpublished = Set(try tokens.unpublished().map(\.label))
+                try confirm(chosen.count { unpublished.contains($0.label) })
+                for identity in chosen where try tokens.remove(identity.label) { removed += 1 }
             }
             try console.present(RemovalDocument(removed: removed)) {
                 console.note(
                     "removed \(erase ? counted(removed, "item", "items") : counted(removed, "token", "tokens"))"
                 )
             }
+        }
+
+        /// Asks before identities go that are nowhere else.
+        private func confirm(_ lost: Int) throws {
+            guard lost > 0 else { return }
+            let words = counted(lost, "identity is a token alone", "identities are tokens alone")
+            try confirmation.confirm("\(words), and cannot be had again. Remove?")
         }
     }
 

@@ -87,6 +87,8 @@ struct IssuanceQueue {
 struct IssuancePipeline {
     /// The keychain that identities go to.
     let store: ProviderStore
+    /// Where in the keychain they go.
+    let publication: IdentityPublication
     /// The authorities that issue certificates.
     let authority: TestAuthority
     /// How many identities are made at a time.
@@ -129,16 +131,11 @@ struct IssuancePipeline {
                 let batch = ready
                 ready = []
                 isStoring = true
-                group.addTask { [store] in
+                group.addTask { [store, publication] in
                     // A thread of its own may wait for the disk while others compute.
                     try await withCheckedThrowingContinuation { done in
                         DispatchQueue.global().async {
-                            done.resume(
-                                with: Result {
-                                    for added in try store.add(batch.map { .success($0) }) {
-                                        _ = try added.isNew()
-                                    }
-                                })
+                            done.resume(with: Result { try store.add(batch, as: publication) })
                         }
                     }
                     return .stored

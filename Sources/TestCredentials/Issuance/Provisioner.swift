@@ -17,14 +17,21 @@ package struct Provisioner: Sendable {
     let store: ProviderStore
     /// How many identities are made at a time.
     let width: Int
+    /// Where the identities go.
+    let publication: IdentityPublication
 
     /// A provisioner for a keychain.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
     ///   - width: how many identities are made at a time; one for each core is fastest.
-    package init(_ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount) {
+    ///   - publication: where the identities go.
+    package init(
+        _ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount,
+        as publication: IdentityPublication = .keySharing
+    ) {
         self.store = store
+        self.publication = publication
         self.width = max(width, 1)
     }
 
@@ -113,11 +120,12 @@ package struct Provisioner: Sendable {
             from: randomness.authorities)
         let queue = IssuanceQueue(
             request: request, specs: specs, randomness: randomness,
-            present: Set(try store.identities().map(\.serialNumber)))
+            present: Set(try store.heldIdentities().map(\.serialNumber)))
         // A transaction costs little beside what is in it, and a killed run loses a few seconds of work at most.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
         var outcome = try await IssuancePipeline(
-            store: store, authority: authority, width: width, batchSize: isQuick ? 512 : 32
+            store: store, publication: publication, authority: authority, width: width,
+            batchSize: isQuick ? 512 : 32
         ).run(queue, progress: progress)
         outcome.note(use)
         return outcome

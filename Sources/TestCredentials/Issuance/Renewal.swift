@@ -74,15 +74,17 @@ package struct Renewal: Sendable {
     /// - Parameters:
     ///   - store: the provider's keychain.
     ///   - wanted: the types to renew; nil for all types.
+    ///   - publication: which identities are renewed: those that key sharing publishes, or those that are tokens alone.
     ///   - changes: what the renewal makes differently.
     /// - Throws: `ProvisioningError`: `.nothingToRenew`; `KeychainError` and `CertificateError` where the keychain
     ///   cannot be read.
     package init(
-        of store: ProviderStore, types wanted: [CredentialType]?, changing changes: Changes = Changes()
+        of store: ProviderStore, types wanted: [CredentialType]?,
+        publication: IdentityPublication = .keySharing, changing changes: Changes = Changes()
     ) throws {
         let authorities = Set(try store.authorityCertificates().compactMap(\.subjectKeyIdentifier))
         var holders: [String: [CredentialType: Holding]] = [:]
-        try store.forEachCertificate { certificate in
+        func take(_ certificate: Certificate) {
             let type = IdentitySummary(certificate).type(.keySharing2025)
             guard wanted?.contains(type) ?? true, type != .device, type != .unknown,
                 let person = TestPerson(of: certificate)
@@ -91,6 +93,10 @@ package struct Renewal: Sendable {
             if let known, known.isNewer(than: certificate) { return }
             let isOwn = certificate.authorityKeyIdentifier.map(authorities.contains) ?? false
             holders[person.commonName, default: [:]][type] = Holding(certificate, person, isOwn: isOwn)
+        }
+        switch publication {
+        case .keySharing: try store.forEachCertificate(take)
+        case .tokenOnly: for token in try TokenStore(store).unpublished() { take(token.certificate) }
         }
         guard !holders.isEmpty else {
             throw ProvisioningError(.nothingToRenew, "the keychain holds nobody's certificates to renew")

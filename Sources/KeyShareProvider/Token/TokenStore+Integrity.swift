@@ -1,0 +1,60 @@
+internal import DeviceSimulation
+internal import OpenSSL
+
+extension TokenStore {
+    /// What is wrong with the registrations: certificates that cannot be read or have another label, and keys of no
+    /// certificate or of another one. A certificate whose key went with the passcode is in order.
+    ///
+    /// Records that do not open are not told here; `Keychain.verifyIntegrity()` finds them.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be read.
+    func problems() throws(KeychainError) -> [IntegrityProblem] {
+        var problems: [IntegrityProblem] = []
+        var certificates: [String: Certificate] = [:]
+        for item in try items(KeychainQuery(.certificate, accessGroup: App.tokenGroup)) {
+            let label = item.attributes.label
+            do throws(CertificateError) {
+                let certificate = try Certificate(der: item.certificate)
+                certificates[label] = certificate
+                if certificate.label != label {
+                    problems.append(
+                        IntegrityProblem(
+                            kind: .attributes, label: label,
+                            reason: "the label of the token is not the certificate's digest"))
+                }
+            } catch {
+                problems.append(
+                    IntegrityProblem(
+                        kind: .certificate, label: label,
+                        reason: "the token's certificate cannot be read: \(error.reason)"))
+            }
+        }
+        let isOpen = (try? requireOpen()) != nil
+        for item in try items(KeychainQuery(.key, accessGroup: App.tokenGroup)) {
+            let label = item.attributes.label
+            guard let certificate = certificates[label] else {
+                if !problems.contains(where: { $0.label == label && $0.kind == .certificate }) {
+                    problems.append(
+                        IntegrityProblem(
+                            kind: .mismatch, label: label, reason: "a token's key has no certificate"))
+                }
+                continue
+            }
+            guard isOpen else { continue }
+            do {
+                if try !privateKey(label).matches(certificate) {
+                    problems.append(
+                        IntegrityProblem(
+                            kind: .mismatch, label: label, reason: "the token's key is not the certificate's")
+                    )
+                }
+            } catch let error as KeychainError where error.code == .decode {
+                continue
+            } catch {
+                problems.append(
+                    IntegrityProblem(kind: .key, label: label, reason: "the token's key cannot be read"))
+            }
+        }
+        return problems
+    }
+}

@@ -1,0 +1,188 @@
+import CertificateReading
+import DeviceSimulation
+import Foundation
+import KeyOperations
+import KeySharing
+import OpenSSL
+import PersistentToken
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import KeyShareProvider
+@testable import TestCredentials
+
+@Suite("Identities that are tokens alone")
+struct TokenOnlyTests {
+    private let scratch: ScratchFolder
+    private let store: ProviderStore
+    private let tokens: TokenStore
+    private let date = Date(timeIntervalSince1970: 1_790_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try ProviderStore(try Device(folder: scratch.path("device")))
+        tokens = TokenStore(store)
+    }
+
+    private func request(_ types: [CredentialType] = [.signature, .encryption]) -> ProvisioningRequest {
+        ProvisioningRequest(personCount: 1, types: types, generations: 1, algorithm: .p256, date: date)
+    }
+
+    private func provision(
+        _ publication: IdentityPublication, _ types: [CredentialType] = [.signature, .encryption]
+    ) async throws -> [String] {
+        try await Provisioner(store, as: publication).run(request(types), from: .system).made.map(\.label)
+    }
+
+    /// Renews as `provision --renew` does.
+    private func renew(_ publication: IdentityPublication) async throws -> [String] {
+        var made: [String] = []
+        for group in try Renewal(of: store, types: nil, publication: publication).groups {
+            var request = group.request
+            request.date = date + 365 * 86_400
+            made += try await Provisioner(store, as: publication).run(request, from: .system).made.map(
+                \.label)
+        }
+        return made
+    }
+
+    @Test(
+        "What is provisioned as a token alone is in no list of key sharing, is found among tokens, and signs")
+    func provisioned() async throws {
+        let labels = try await provision(.tokenOnly)
+        #expect(try store.identities().isEmpty)
+        #expect(try ProviderCatalogue(store, root: .all).snapshot().identities.isEmpty)
+        #expect(try tokens.unpublished().map(\.label) == labels)
+        #expect(Set(try store.heldIdentities().map(\.label)) == Set(labels))
+        let keys = TokenKeys(store, now: { .now }, sleep: { _ in })
+        let use = TokenUse(
+            objectID: labels[0], .ecdsaSignatureX962(.message, .sha256), data: Array("abc".utf8))
+        let signature = try await keys.use(use).withTransientArray { $0.map(\.self) }
+        let key = try store.heldCertificate(labels[0]).publicKey
+        #expect(try key.verify(signature, of: use.data, .ecdsaSignatureX962(.message, .sha256)))
+        #expect(try store.check().problems.isEmpty)
+    }
+
+    @Test("A run that is given again leaves out the tokens that it made, and adds those that are missing")
+    func interrupted() async throws {
+        func run() async throws -> Provisioner.Outcome {
+            let run = try ProvisioningRun(
+                request(), in: store, seed: Seed("7"), purpose: "provision token-only", at: date, now: date)
+            return try await Provisioner(store, as: .tokenOnly).run(run)
+        }
+        let labels = try await run().made.map(\.label)
+        #expect(try tokens.remove(labels[0]))
+        let second = try await run()
+        #expect(second.made.map(\.label) == [labels[0]] && second.skipped == 1)
+        #expect(Set(try tokens.unpublished().map(\.label)) == Set(labels))
+    }
+
+    @Test("Clearing the keychain takes the tokens, and leaves neither a certificate nor a key")
+    func cleared() async throws {
+        _ = try await provision(.tokenOnly)
+        let before = try tokens.changeCount()
+        _ = try store.removeAll()
+        #expect(try tokens.registrations().isEmpty)
+        #expect(try tokens.changeCount() > before)
+        try expectNoItems()
+    }
+
+    @Test("Renewing makes a token's successor a token alone, and registers the successor of what is both")
+    func renewed() async throws {
+        let alone = try await provision(.tokenOnly, [.authentication])
+        let published = try await provision(.keySharing)
+        let both = try store.identity(published[0])
+        try tokens.add(both.certificate, both.privateKey, rule: .rfc5280)
+        let renewedAlone = try await renew(.tokenOnly)
+        let renewed = try await renew(.keySharing)
+        #expect(renewedAlone.count == 1 && renewed.count == 2)
+        #expect(try tokens.registerRenewed() == 1)
+        #expect(Set(try store.identities().map(\.label)) == Set(published + renewed))
+        #expect(Set(try tokens.unpublished().map(\.label)) == Set(alone + renewedAlone))
+        let followed = try tokens.registrations().filter { renewed.contains($0.label) }
+        #expect(followed.map(\.rule) == [.rfc5280])
+        #expect(
+            followed.map { IdentitySummary($0.certificate).type(.keySharing2025) }
+                == [IdentitySummary(both.certificate).type(.keySharing2025)])
+        // What is registered already is not registered again.
+        #expect(try tokens.registerRenewed() == 0)
+    }
+
+    @Test(
+        "A backup has no key of a token: restoring it ends what is a token alone, and mends what is published"
+    )
+    func restored() async throws {
+        let alone = try await provision(.tokenOnly)
+        let published = try await provision(.keySharing, [.authentication])
+        let both = try store.identity(published[0])
+        try tokens.add(both.certificate, both.privateKey, rule: .rfc5280)
+        _ = try store.backUp(to: scratch.path("backup"))
+        _ = try store.restore(from: scratch.path("backup"), replacing: true)
+        #expect(try tokens.registrations().map(\.label) == published)
+        #expect(try tokens.registrations().map(\.rule) == [.rfc5280])
+        #expect(try tokens.registrations().map(\.hasKey) == [true])
+        #expect(try !tokens.remove(alone[0]))
+        #expect(try store.check().problems.isEmpty)
+    }
+
+    @Test("After a damaged keychain nothing of a token is left but what the backup's identities make whole")
+    func recovered() async throws {
+        _ = try await provision(.tokenOnly)
+        let published = try await provision(.keySharing, [.authentication])
+        let both = try store.identity(published[0])
+        try tokens.add(both.certificate, both.privateKey, rule: .cryptoTokenKit)
+        _ = try store.backUp(to: scratch.path("backup"))
+        _ = try ProviderStore.recover(store.device, from: scratch.path("backup"))
+        let mended = TokenStore(try ProviderStore(store.device))
+        #expect(try mended.registrations().map(\.label) == published)
+        #expect(try mended.registrations().map(\.hasKey) == [true])
+        _ = try ProviderStore.recover(store.device, from: nil)
+        let empty = TokenStore(try ProviderStore(store.device))
+        #expect(try empty.registrations().isEmpty)
+    }
+
+    @Test(
+        "A key without a certificate and a certificate with another's key are problems; reconciling ends the first"
+    )
+    func dangling() async throws {
+        let label = try await provision(.tokenOnly, [.signature])[0]
+        let other = String(repeating: "A", count: 64)
+        let key = NewItem.key(try PrivateKey.generate(.p256).pkcs8(), label: other)
+        try store.keychain.add(
+            key.with(accessibility: TokenStore.accessibility, accessGroup: App.tokenGroup))
+        #expect(try store.check().problems.map(\.label) == [other])
+        #expect(try store.check().problems.map(\.kind) == [.mismatch])
+        try tokens.reconcile()
+        #expect(try store.check().problems.isEmpty)
+        #expect(try tokens.registrations().map(\.label) == [label])
+        try store.keychain.replace([
+            NewItem.key(try PrivateKey.generate(.p256).pkcs8(), label: label)
+                .with(accessibility: TokenStore.accessibility, accessGroup: App.tokenGroup)
+        ])
+        #expect(try store.check().problems.map(\.reason) == ["the token's key is not the certificate's"])
+        #expect(try tokens.remove(label))
+        try expectNoItems()
+    }
+
+    @Test("A locked device takes no token, and nothing of it is kept")
+    func locked() async throws {
+        try store.device.lock()
+        let closed = #expect(throws: KeychainError.self) { try tokens.requireOpen() }
+        #expect(closed?.code == .interactionNotAllowed)
+        let refused = await #expect(throws: KeychainError.self) {
+            _ = try await provision(.tokenOnly, [.signature])
+        }
+        #expect(refused?.code == .interactionNotAllowed)
+        try expectNoItems()
+    }
+
+    private func expectNoItems() throws {
+        for itemClass in [ItemClass.certificate, .key] {
+            let error = #expect(throws: KeychainError.self) {
+                try store.keychain.copyMatching(KeychainQuery(itemClass, accessGroup: App.tokenGroup))
+            }
+            #expect(error?.code == .itemNotFound)
+        }
+    }
+}
