@@ -29,6 +29,8 @@ package struct ChannelFactory: Sendable {
     }
     /// The channel over HTTP on the loopback address.
     package static let loopbackHTTP = ChannelFactory("loopback-http") { LoopbackChannel($0) }
+    /// The channel on which a token's key is used and nothing is handed over.
+    package static let persistentToken = ChannelFactory("persistent-token") { PersistentTokenChannel($0) }
     /// The channel through the pasteboard, announced by a URL.
     package static let urlPasteboard = ChannelFactory("url-pasteboard") { PasteboardChannel($0) }
 
@@ -48,7 +50,7 @@ package struct ChannelFactory: Sendable {
     /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, for the channel of key sharing; nil without one.
     package static func all(runtimeDirectory: String?) -> [ChannelFactory] {
         [
-            .keychain, .appGroup, .database, .file, .loopbackHTTP,
+            .keychain, .appGroup, .database, .file, .loopbackHTTP, .persistentToken,
             .keySharing2025(runtimeDirectory: runtimeDirectory), .urlPasteboard,
         ]
     }

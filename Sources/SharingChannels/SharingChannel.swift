@@ -63,4 +63,6 @@ package enum ConsentQuestion: Sendable, Hashable {
     case paste(PasteboardRequest)
     /// May an app have this item of a list? The user answers by picking it. `reader` is a bundle identifier.
     case pick(item: String, reader: String)
+    /// May an app use a key of a token, which stays where it is? `reader` is a bundle identifier.
+    case use(reader: String)
 }

@@ -129,7 +129,8 @@ struct DeviceCommandTests {
     }
 
     private static let channels = [
-        "keychain", "app-group", "database", "file", "loopback-http", "key-sharing-2025", "url-pasteboard",
+        "keychain", "app-group", "database", "file", "loopback-http", "persistent-token",
+        "key-sharing-2025", "url-pasteboard",
     ]
 
     @Test("Channels tries every channel, and claims only what it tried")
@@ -139,9 +140,11 @@ struct DeviceCommandTests {
         #expect(channels.map(\.channel) == Self.channels)
         #expect(channels.allSatisfy { $0.works && $0.isInPlainFile == false })
         #expect(
-            channels.map(\.othersRead) == ["no", "no", "no", "no", "no", "with consent", "with consent"])
-        #expect(channels.map(\.survivesRestart) == [true, true, true, true, false, true, false])
-        #expect(channels.map(\.survivesReinstall) == [true, false, false, true, false, true, false])
+            channels.map(\.othersRead) == [
+                "no", "no", "no", "no", "no", "no", "with consent", "with consent",
+            ])
+        #expect(channels.map(\.survivesRestart) == [true, true, true, true, false, true, true, false])
+        #expect(channels.map(\.survivesReinstall) == [true, false, false, true, false, false, true, false])
         #expect(channels.allSatisfy { $0.handOverMilliseconds ?? 0 > 0 })
         let table = try await simulation.device("channels")
         #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.channels.count + 1)

@@ -207,10 +207,11 @@ struct PrintedCommandsTests {
                 "too long for a terminal: \(example)")
             let words = example.split(separator: " ")
             let name = words.dropFirst().first.map(String.init) ?? ""
+            let usesToken =
+                example.hasPrefix("keyshare-consumer") && (name == "token" || example.hasSuffix(" --token"))
             let connects =
-                example.hasPrefix("keyshare-consumer")
-                && ["browse", "import", "explain", "token"].contains(name)
-            let usesToken = example.hasPrefix("keyshare-consumer") && name == "token"
+                usesToken
+                || example.hasPrefix("keyshare-consumer") && ["browse", "import", "explain"].contains(name)
             let isEndless = ["serve", "web"].contains(name) || example.contains("--watch")
             // Each example has a copy of the folder to itself, so that none spoils it for the next.
             let script = """

@@ -37,6 +37,7 @@ struct SharingChannelTests {
             ("keychain", "no", true, true), ("app-group", "no", true, false),
             ("database", "no", true, false),
             ("file", "no", true, true), ("loopback-http", "no", false, false),
+            ("persistent-token", "no", true, false),
             ("key-sharing-2025", "with consent", true, true),
             ("url-pasteboard", "with consent", false, false),
             ("fallback", "no", true, true),
@@ -49,12 +50,14 @@ struct SharingChannelTests {
     }
 
     @Test(
-        "Before the first unlock the channels under a lock are closed, and in other states open",
+        "Before the first unlock the channels under a lock are closed, and the token's in every state but one",
         arguments: channels.dropLast().map(\.name), DeviceState.all)
     func states(name: String, state: DeviceState) async throws {
-        // Memory and pasteboard are under no lock.
+        // Memory and pasteboard are under no lock, and a token's key is for an unlocked device with a passcode alone.
         let isClosed =
-            state.lock == .beforeFirstUnlock && !["url-pasteboard", "loopback-http"].contains(name)
+            name == "persistent-token"
+            ? state.lock != .unlocked || !state.hasPasscode
+            : state.lock == .beforeFirstUnlock && !["url-pasteboard", "loopback-http"].contains(name)
         #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
     }
 
@@ -69,6 +72,8 @@ struct SharingChannelTests {
             #expect(try await trial(name, sender: stranger).failure?.code == .missingEntitlement)
             #expect(try await trial(name, receiver: member).failure?.hint?.contains("extension") == true)
         }
+        let closed = try await trial("persistent-token", receiver: stranger).failure
+        #expect(closed?.code == .missingEntitlement && closed?.hint?.contains("com.apple.token") == true)
         for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "fallback"] {
             #expect(try await trial(name, receiver: stranger).failure == nil)
         }
@@ -128,6 +133,32 @@ struct SharingChannelTests {
         for (sender, receiver) in [(app, member), (member, app)] {
             let failure = try await trial("keychain", sender: sender, receiver: receiver).failure
             #expect(failure?.hint?.contains("an extension needs it") == true, "\(failure?.hint ?? "")")
+        }
+    }
+
+    @Test("A token's key is used with the user's consent, and what an entitled app gets is never the key")
+    func tokenConsent() async throws {
+        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
+        let channel = PersistentTokenChannel(ends)
+        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
+        try channel.send(credential, now: now)
+        var questions: [ConsentQuestion] = []
+        #expect(throws: SharingChannelError(.denied, "")) {
+            try channel.receive(by: Pair.receiver, now: now) { question in
+                questions.append(question)
+                return false
+            }
+        }
+        #expect(questions == [.use(reader: Pair.receiver.bundleIdentifier)])
+        #expect(try channel.receive(by: Pair.receiver, now: now) { _ in true } == credential)
+        // The receiver's keychain has no key, in whatever group it looks.
+        let keychain = try Keychain(device: device, app: Pair.receiver)
+        let error = #expect(throws: KeychainError.self) { try keychain.copyMatching(KeychainQuery(.key)) }
+        #expect(error?.code == .itemNotFound)
+        try device.removePasscode()
+        try device.setPasscode()
+        #expect(throws: SharingChannelError(.failed, "")) {
+            try channel.receive(by: Pair.receiver, now: now) { _ in true }
         }
     }
 

@@ -1,8 +1,8 @@
 package import DeviceSimulation
 
-/// Two apps of one team that share a keychain group and an application group.
+/// Two apps of one team that share a keychain group and an application group. The receiver may use tokens.
 package enum Pair {
-    /// The entitlements of both apps.
+    /// The groups of both apps.
     package static let groups = Entitlements(
         keychainAccessGroups: ["TEAM000001.shared"], applicationGroups: ["group.example.shared"])
     /// The app that sends.
@@ -10,5 +10,8 @@ package enum Pair {
         bundleIdentifier: "example.sender", teamIdentifier: "TEAM000001", entitlements: groups)
     /// The app that receives.
     package static let receiver = App(
-        bundleIdentifier: "example.receiver", teamIdentifier: "TEAM000001", entitlements: groups)
+        bundleIdentifier: "example.receiver", teamIdentifier: "TEAM000001",
+        entitlements: Entitlements(
+            keychainAccessGroups: groups.keychainAccessGroups + [Entitlements.tokenGroup],
+            applicationGroups: groups.applicationGroups))
 }

@@ -27,6 +27,24 @@ package struct KeychainDocument: Codable, Sendable {
             accessible = item.accessibility.name
             isOpen = item.accessibility.isAvailable(in: state)
         }
+
+        /// Describes the identity of a token as an app sees it that may use tokens.
+        ///
+        /// - Parameters:
+        ///   - certificate: the certificate in the keychain of the token extension.
+        ///   - key: the key there; nil where it is gone, so that the identity can never be used.
+        ///   - app: the app that sees it.
+        ///   - state: the state of the device.
+        package init(
+            token certificate: KeychainItem, key: KeychainItem?, of app: App, in state: DeviceState
+        ) {
+            self.app = app.bundleIdentifier
+            self.class = ItemClass.identity.rawValue
+            name = certificate.attributes.label
+            accessGroup = Entitlements.tokenGroup
+            accessible = (key?.accessibility ?? .whenPasscodeSetThisDeviceOnly).name
+            isOpen = key?.accessibility.isAvailable(in: state) ?? false
+        }
     }
 
     /// The items, by app and class.

@@ -20,6 +20,8 @@ package enum Identifier {
 
     /// The keychain service under which the keychain channel keeps a credential.
     package static let keychainChannel = "red.hound.keyshare.credential"
+    /// The name of the key and of the registration of the persistent-token channel.
+    package static let tokenChannel = "red.hound.keyshare.credential-token"
     /// The keychain service under which the database channel keeps the key to its rows.
     package static let databaseChannel = "red.hound.keyshare.database"
     /// The keychain service under which the file channel keeps the key that both ends agreed on.

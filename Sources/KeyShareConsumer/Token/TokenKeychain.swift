@@ -1,7 +1,9 @@
 internal import CertificateReading
 package import DeviceSimulation
 package import KeyShareClient
+internal import KeyShareWire
 package import KeySharing
+internal import LocalSockets
 package import OpenSSL
 package import PersistentToken
 
@@ -68,6 +70,17 @@ package struct TokenKeychain: Sendable {
                 obstacle: .notEntitled)
         }
         entries = try await client.tokens().map { try TokenIdentity($0) }
+    }
+
+    /// Whether an error says that the group is empty for the app: it is not entitled, or no provider with tokens serves.
+    package static func isEmpty(after error: any Error) -> Bool {
+        switch error {
+        case let error as TokenError: error.obstacle == .notEntitled
+        case let error as SocketError: error.code == .notRunning
+        // A provider of version 1 of the protocol has no tokens.
+        case let error as ProviderFailure: error.code == .unknownRequest
+        default: false
+        }
     }
 
     /// The identities that a query finds, in the order in which they were registered.

@@ -41,7 +41,7 @@ package final class IdentityValidator {
         let summary = IdentitySummary(subject.certificate)
         let asked = paths.verifier
         defer { paths.verifier = asked }
-        if asked.purpose == nil, subject.privateKey != nil {
+        if asked.purpose == nil, subject.keyMatches != nil {
             let type = summary.type(.keySharing2025)
             paths.verifier.expectedKeyUsage = type.expectedKeyUsage(
                 isEllipticCurve: summary.facts.isEllipticCurve)
@@ -56,7 +56,7 @@ package final class IdentityValidator {
                     .init(name: $0.kind.words, outcome: $0.outcome, explanation: $0.explanation)
                 },
             keyError: keyError,
-            isValid: validation.isValid && (subject.privateKey == nil || match.outcome == .passed),
+            isValid: validation.isValid && (subject.keyMatches == nil || match.outcome == .passed),
             hasOnlyExpired: match.outcome != .failed && keyError == nil
                 && hasOnlyExpired(subject, validation.verification),
             validation: validation, fetched: fetched)
@@ -84,14 +84,14 @@ package final class IdentityValidator {
     private static func keyMatch(
         _ subject: ValidationSubject
     ) -> (check: ValidationReport.Check, error: (any Error)?) {
-        guard let privateKey = subject.privateKey else {
+        guard let keyMatches = subject.keyMatches else {
             let check = ValidationReport.Check(
                 name: "key match", outcome: .notChecked, explanation: "there is no private key beside it")
             return (check, nil)
         }
         let (outcome, explanation, failure): (Verification.Outcome, String, (any Error)?)
         do {
-            let matches = try privateKey.get().matches(subject.certificate)
+            let matches = try keyMatches.get()
             outcome = matches ? .passed : .failed
             explanation =
                 matches ? "the private key is the certificate's" : "the private key is another one's"

@@ -5,18 +5,29 @@ package import OpenSSL
 package struct ValidationSubject: Sendable {
     /// The certificate to validate.
     package let certificate: Certificate
-    /// The private key; an error where it cannot be read, as on a locked device, and nil for a certificate alone.
-    package let privateKey: Result<PrivateKey, any Error>?
+    /// Whether the private key is the certificate's; an error where the key cannot be read or used, as on a locked
+    /// device, and nil for a certificate alone.
+    package let keyMatches: Result<Bool, any Error>?
     /// Certificates that came with the identity, from which a chain may be built.
     package let intermediates: [Certificate]
 
-    /// Makes a subject.
+    /// Makes a subject of a certificate and the private key beside it; nil for a certificate alone.
     package init(
         certificate: Certificate, privateKey: Result<PrivateKey, any Error>?,
         intermediates: [Certificate] = []
     ) {
+        self.init(
+            certificate: certificate,
+            keyMatches: privateKey.map { key in Result { try key.get().matches(certificate) } },
+            intermediates: intermediates)
+    }
+
+    /// Makes a subject of a certificate and what is known of a key that nobody can read, as a token's.
+    package init(
+        certificate: Certificate, keyMatches: Result<Bool, any Error>?, intermediates: [Certificate] = []
+    ) {
         self.certificate = certificate
-        self.privateKey = privateKey
+        self.keyMatches = keyMatches
         self.intermediates = intermediates
     }
 

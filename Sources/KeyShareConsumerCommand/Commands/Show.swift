@@ -4,12 +4,16 @@ import DeviceSimulation
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
+import PersistentToken
 
-struct Show: ParsableCommand {
+struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show everything about one identity of the consumer's keychain.",
         discussion: """
+            Where the keychain has no such identity of the app's own, it is looked for in the group com.apple.token: \
+            the provider must be serving then.
+
             EXAMPLE:
               label=$(keyshare-consumer list --json | grep -om1 '[0-9A-F]\\{64\\}')
               keyshare-consumer show $label
@@ -19,17 +23,33 @@ struct Show: ParsableCommand {
         help: "The identity's label or serial number, or enough of its start.", completion: .consumerLabels)
     var label: String
 
-    @OptionGroup var device: DeviceOptions
+    @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
+    func run() async throws {
         let console = output.console
-        let store = try ConsumerStore(try device.openDevice())
-        let identity = try store.identity(named: label)
+        let store = try ConsumerStore(try access.device.openDevice())
+        let identity: StoredIdentity
+        do {
+            identity = try store.identity(named: label)
+        } catch let error as RequestError where error.code == .noSuchIdentity {
+            guard let token = try await access.token(named: label) else { throw error }
+            return try console.present(HeldIdentityDocument(token))
+        }
         let key = try store.privateKey(of: identity.summary.label)
         try console.present(
             HeldIdentityDocument(
                 identity.certificate, key, accessibility: identity.accessibility,
                 accessGroup: identity.accessGroup))
+    }
+}
+
+extension HeldIdentityDocument {
+    /// Describes a token's identity as an app finds it.
+    init(_ token: TokenIdentity) {
+        self.init(
+            token.certificate, nil, accessibility: .whenPasscodeSetThisDeviceOnly,
+            accessGroup: Entitlements.tokenGroup,
+            token: TokenKey(token.entry.properties, isPresent: token.entry.hasKey, isAlone: false))
     }
 }

@@ -52,6 +52,23 @@ struct TokenAccessOptions: ParsableArguments {
     }
 }
 
+extension TokenAccessOptions {
+    /// The token's identity that a user names, where the provider serves and the app is entitled to tokens; nil where
+    /// there is none, and where tokens cannot be had. A search without a group finds them last.
+    ///
+    /// - Throws: `RequestError` `.ambiguousLabel` for a name of several; `ProviderFailure`, `SocketError`,
+    ///   `CertificateError`, `DeviceError`.
+    func token(named name: String) async throws -> TokenIdentity? {
+        do {
+            return try await withTokens { _, keychain in try keychain.identity(named: name) }
+        } catch let error as RequestError where error.code == .noSuchIdentity {
+            return nil
+        } catch  where TokenKeychain.isEmpty(after: error) {
+            return nil
+        }
+    }
+}
+
 extension TokenKeychain {
     /// The identity that a user names, or else the first that a query finds, as the sample consumer takes it.
     ///

@@ -21,6 +21,7 @@ struct Verify: AsyncParsableCommand {
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
               keyshare-consumer verify --trust test-ca.pem
+              keyshare-consumer verify --trust test-ca.pem --token
               keyshare-consumer verify --trust test-ca.pem --file signature.p12 \\
                 --password-file secret.txt
               keyshare-consumer verify --trust test-ca.pem --explain --graph paths.svg
@@ -40,6 +41,13 @@ struct Verify: AsyncParsableCommand {
             """, valueName: "file"), completion: .file())
     var file: [String] = []
 
+    @Flag(
+        help: """
+            Check the identities of tokens, all or those of the labels: the provider must be serving, and each key is \
+            used once to see that it is the certificate's.
+            """)
+    var token = false
+
     @OptionGroup var validation: ValidationOptions
 
     @Flag(help: "Show the path with what each certificate adds, and the paths that were tried.")
@@ -54,7 +62,7 @@ struct Verify: AsyncParsableCommand {
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
     @OptionGroup var clock: ClockOptions
-    @OptionGroup var device: DeviceOptions
+    @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -62,6 +70,7 @@ struct Verify: AsyncParsableCommand {
         guard file.isEmpty || labels.isEmpty else {
             throw ValidationError("labels and --file exclude each other")
         }
+        guard file.isEmpty || !token else { throw ValidationError("--token and --file exclude each other") }
         if let graph, !PathGraph.isDrawable(graph) {
             throw ValidationError("--graph takes a file that ends in .svg, .dot or .gv")
         }
@@ -74,7 +83,13 @@ struct Verify: AsyncParsableCommand {
             validation.verifier, pool: pool, revocation: revocation, fetcher: validation.fetcher,
             at: clock.now)
         var outcome = VerificationOutcome()
-        for subject in file.isEmpty ? try storedSubjects() : try fileSubjects(console) {
+        let subjects =
+            if token {
+                try await tokenSubjects()
+            } else {
+                file.isEmpty ? try storedSubjects() : try fileSubjects(console)
+            }
+        for subject in subjects {
             switch subject {
             case .identity(let identity, let file):
                 outcome.add(await validator.validate(identity), file: file)
@@ -100,7 +115,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func storedSubjects() throws -> [VerificationSubject] {
-        let store = try ConsumerStore(try device.openDevice())
+        let store = try ConsumerStore(try access.device.openDevice())
         let identities: [Result<StoredIdentity, any Error>] =
             labels.isEmpty
             ? try store.identities().map { .success($0) }
@@ -115,6 +130,37 @@ struct Verify: AsyncParsableCommand {
             case .success(let identity): .identity(ValidationSubject(identity, in: store), file: nil)
             case .failure(let error): .unchecked(item: labels[index], CommandFailure(error))
             }
+        }
+    }
+
+    private func tokenSubjects() async throws -> [VerificationSubject] {
+        try await access.withTokens { client, keychain in
+            let identities: [Result<TokenIdentity, any Error>] =
+                labels.isEmpty
+                ? keychain.identities().map { .success($0) }
+                : labels.map { label in Result { try keychain.identity(named: label) } }
+            guard !identities.isEmpty else {
+                throw CommandFailure(
+                    .noSuchItem, "no token has an identity",
+                    hint: "register one: keyshare-provider token add --all")
+            }
+            var subjects: [VerificationSubject] = []
+            for (index, identity) in identities.enumerated() {
+                switch identity {
+                case .success(let identity):
+                    let proof: Result<Bool, any Error>
+                    do {
+                        proof = .success(try await identity.provesKey(to: client))
+                    } catch {
+                        proof = .failure(error)
+                    }
+                    let subject = ValidationSubject(certificate: identity.certificate, keyMatches: proof)
+                    subjects.append(.identity(subject, file: nil))
+                case .failure(let error):
+                    subjects.append(.unchecked(item: labels[index], CommandFailure(error)))
+                }
+            }
+            return subjects
         }
     }
 

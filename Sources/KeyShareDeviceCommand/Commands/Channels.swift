@@ -13,8 +13,8 @@ struct Channels: AsyncParsableCommand {
             "Try every channel by which a credential can get from one app to another, and what others can read of it.",
         discussion: """
             The channels are tried on a device that is made for it and removed afterwards. Without options the two \
-            apps are of one team and share a keychain group and an application group, and that device is in the \
-            state of this one. A channel that is closed is an answer, with exit code 0; a channel that fails gives \
+            apps are of one team, share a keychain group and an application group, and the receiver may use tokens; \
+            that device is in the state of this one. A channel that is closed is an answer, with exit code 0; a channel that fails gives \
             the exit code of the failure. SIGINT and SIGTERM end the trials, with 130 and 143.
 
             EXAMPLE:
@@ -25,7 +25,10 @@ struct Channels: AsyncParsableCommand {
     @Option(help: "Who sends: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
     var from = AppName.provider
 
-    @Option(help: "Who receives (default: another app of the sender's team with the sender's groups).")
+    @Option(
+        help:
+            "Who receives (default: another app of the sender's team with the sender's groups and com.apple.token)."
+    )
     var to: AppName?
 
     @Option(
@@ -54,11 +57,13 @@ struct Channels: AsyncParsableCommand {
         let device = try options.makeDevice(console)
         var sender = from.app
         if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
+        var companions = sender.entitlements
+        if !companions.mayUseTokens { companions.keychainAccessGroups.append(Entitlements.tokenGroup) }
         var receiver =
             to?.app
             ?? App(
                 bundleIdentifier: Identifier.companion, teamIdentifier: sender.teamIdentifier,
-                entitlements: sender.entitlements)
+                entitlements: companions)
         if let file = receiverEntitlements { receiver.entitlements = try Self.entitlements(file) }
         (sender, receiver) = (sender.installed(with: receiver), receiver.installed(with: sender))
 

@@ -9,6 +9,9 @@ struct KeychainItems: ParsableCommand {
         abstract:
             "List what an app sees in the keychain, and which items can be used now; never the secrets.",
         discussion: """
+            An app with the entitlement com.apple.token sees the identities of the provider's persistent tokens in \
+            the group of that name, behind its own items.
+
             EXAMPLE:
               keyshare-device keychain --app provider
             """)
@@ -28,7 +31,7 @@ struct KeychainItems: ParsableCommand {
             let keychain = try Keychain(device: device, app: app)
             return try ItemClass.allCases.flatMap { itemClass in
                 try Self.items(itemClass, in: keychain).map { KeychainDocument.Item($0, of: app, in: state) }
-            }
+            } + (app.entitlements.mayUseTokens ? Self.tokens(on: device, for: app, in: state) : [])
         }
         try console.present(KeychainDocument(items)) {
             var table = Table(
@@ -40,6 +43,18 @@ struct KeychainItems: ParsableCommand {
             }
             try console.table(table)
             console.note("\(counted(items.count, "item", "items")); the device is \(state)")
+        }
+    }
+
+    /// The identities of the provider's tokens, as the system shows them to an app that may use tokens.
+    private static func tokens(
+        on device: Device, for app: App, in state: DeviceState
+    ) throws(KeychainError) -> [KeychainDocument.Item] {
+        let keychain = try Keychain(device: device, app: .providerToken)
+        let keys = try items(.key, in: keychain)
+        return try items(.certificate, in: keychain).map { certificate in
+            let key = keys.first { $0.attributes.label == certificate.attributes.label }
+            return KeychainDocument.Item(token: certificate, key: key, of: app, in: state)
         }
     }
 

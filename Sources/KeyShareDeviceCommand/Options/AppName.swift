@@ -6,6 +6,7 @@ enum AppName: String, CaseIterable, ExpressibleByArgument {
     case provider
     case files
     case interface
+    case token
     case consumer
 
     /// The app that has the name.
@@ -14,6 +15,7 @@ enum AppName: String, CaseIterable, ExpressibleByArgument {
         case .provider: .provider
         case .files: .providerFiles
         case .interface: .providerInterface
+        case .token: .providerToken
         case .consumer: .consumer
         }
     }

@@ -1,0 +1,128 @@
+package import Diagnostics
+package import DeviceSimulation
+package import Foundation
+internal import KeyOperations
+internal import OpenSSL
+internal import PersistentToken
+internal import PrivateFiles
+internal import SecretMemory
+
+/// A channel on which nothing is handed over: the sender's token has a key that the receiver uses and never has.
+///
+/// The sender registers a key of its token extension, and encrypts each credential with the public half. An app with the
+/// entitlement `com.apple.token` has the token decrypt it, for which the user is asked. The key lies in the sender's part
+/// of the keychain and is only for an unlocked device with a passcode; the registration is the sender's, and goes with
+/// its app.
+package struct PersistentTokenChannel: SharingChannel {
+    private static let label = Identifier.tokenChannel
+    private static let algorithm = SecKeyAlgorithm.eciesEncryption(
+        isCofactor: false, .sha256, hasVariableIV: false)
+    /// The greatest size of a registration that is read, in bytes.
+    private static let largestRegistration = 1 << 20
+
+    /// The channel's name, `persistent-token`.
+    package let name = "persistent-token"
+    private let ends: ChannelEndpoints
+
+    /// Makes the channel between two apps.
+    package init(_ ends: ChannelEndpoints) {
+        self.ends = ends
+    }
+
+    /// Registers the key, unless it is there, and keeps what the key shall decrypt with the registration.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement` where the receiver may use no tokens, `locked` where the
+    ///   device is locked or has no passcode, `damaged`, `failed`.
+    package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
+        try requireEntitlement(ends.receiver)
+        try SharingChannelError.wrapping {
+            let sealed = try makeKey().publicKey.encrypt(credential.encoded, Self.algorithm)
+            try AtomicFile.write(sealed, to: try registration())
+        }
+        ends.announce()
+    }
+
+    /// Has the token decrypt what is kept with the registration.
+    ///
+    /// - Throws: `SharingChannelError`: `missingEntitlement`, `denied`, `locked`, `damaged`, `expired`, `failed`.
+    package func receive(
+        by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
+    ) throws(SharingChannelError) -> Credential? {
+        try requireEntitlement(app)
+        return try SharingChannelError.wrapping {
+            let file = try PrivateFile.open(try registration())
+            guard let sealed = try file?.read(atMost: Self.largestRegistration) else { return nil }
+            // The state of the device decides before the user is asked.
+            let key = try key()
+            guard try consent(.use(reader: app.bundleIdentifier)) else {
+                throw SharingChannelError(.denied, "the user did not agree to the use of the key")
+            }
+            let plaintext: SecretBytes
+            do {
+                plaintext = try key.decrypt(sealed, Self.algorithm)
+            } catch {
+                throw SharingChannelError(.damaged, "what the token holds does not decrypt", cause: error)
+            }
+            return try Credential(plaintext, at: now)
+        }
+    }
+
+    /// Removes the registration, and then the key.
+    ///
+    /// - Throws: `SharingChannelError`: `damaged`, `failed`.
+    package func remove() throws(SharingChannelError) {
+        try SharingChannelError.wrapping {
+            try AtomicFile.remove(try registration())
+            _ = try keychain().delete(each: [query])
+        }
+    }
+
+    private func requireEntitlement(_ app: App) throws(SharingChannelError) {
+        guard app.entitlements.mayUseTokens else {
+            let group = Entitlements.tokenGroup
+            throw SharingChannelError(
+                .missingEntitlement, "\(app.bundleIdentifier) is not entitled to \(group)",
+                missingGroup: MissingGroup(
+                    kind: .keychain, isOneTeam: true,
+                    gaps: ["name \(group) among the receiver's keychain-access-groups"]))
+        }
+    }
+
+    /// The key, which is made where there is none.
+    private func makeKey() throws -> PrivateKey {
+        do {
+            return try key()
+        } catch let error as KeychainError where error.code == .itemNotFound {
+            // There is none yet.
+        }
+        let key = try PrivateKey.generate(.p256)
+        do {
+            try keychain().add(
+                NewItem.key(try key.pkcs8(), label: Self.label)
+                    .with(accessibility: .whenPasscodeSetThisDeviceOnly, accessGroup: group))
+            return key
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            // Another process was faster, and its key is as good.
+            return try self.key()
+        }
+    }
+
+    private func key() throws -> PrivateKey { try PrivateKey(pkcs8: try secret()) }
+
+    private func secret() throws(KeychainError) -> SecretBytes {
+        try keychain().copyMatching(query, returnsData: true).first?.data ?? SecretBytes([])
+    }
+
+    private var query: KeychainQuery { KeychainQuery(.key, label: Self.label, accessGroup: group) }
+
+    /// The group of the sender's token extension, to which no other app is entitled.
+    private var group: String { ends.sender.applicationIdentifier }
+
+    private func keychain() throws(KeychainError) -> Keychain {
+        try Keychain(device: ends.device, app: ends.sender)
+    }
+
+    private func registration() throws(FileError) -> String {
+        try ends.device.container(of: ends.sender) + "/" + Self.label
+    }
+}
