@@ -48,6 +48,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private(set) var isSubscriber = false
     /// The messages whose parts are arriving.
     private var messages: TokenMessages
+    /// Whether a use was computed on the event loop in answer to the last read. Of several requests that arrive together
+    /// the others go to other threads, unless they cost little.
+    private var hasComputed = false
     /// Questions to the provider that are not answered yet, by the session's token.
     private var questions: [Int: Question] = [:]
 
@@ -104,6 +107,8 @@ extension ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         registry.endOldGrants()
         now = .now()
+        registry.noteRead(by: id, at: now)
+        hasComputed = false
         session.notesRequests = !isSubscriber && registry.feed.isActive
         session.receive(unwrapInboundIn(data), at: now)
         process()
@@ -316,8 +321,13 @@ extension ConnectionHandler {
 
     /// Has the key of a use opened. A key that waits for the user holds no thread, and no place of those that compute.
     private func open(_ use: TokenUse, token: Int) {
-        if let computation = service.token?.openedKey(for: use) {
-            compute(computation, use, token: token)
+        if let opened = service.token?.openedKey(for: use) {
+            if registry.computesAtOnce(opened.cost), opened.cost == .low || !hasComputed {
+                hasComputed = true
+                session.complete(token, with: SessionWork.Outcome(of: opened.computation), at: now)
+            } else {
+                compute(opened.computation, use, token: token)
+            }
             return
         }
         let work = SessionWork.use(use)
@@ -337,13 +347,8 @@ extension ConnectionHandler {
         let work = SessionWork.use(use)
         let job = WorkQueue.Job(
             process: peer.processID, bytes: use.data.count,
-            perform: {
-                do throws(TokenError) {
-                    return .used(try computation())
-                } catch {
-                    return .tokenFailed(error)
-                }
-            }, done: { [weak self] in self?.complete(token, work, $0) })
+            perform: { SessionWork.Outcome(of: computation) },
+            done: { [weak self] in self?.complete(token, work, $0) })
         if let number = registry.uses.submit(job) {
             questions[token] = .using(work: number)
         } else {

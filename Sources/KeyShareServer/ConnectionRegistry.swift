@@ -50,6 +50,10 @@ final class ConnectionRegistry {
     private var isDraining = false
     /// The provider's period of grants when it was asked last; nil where the provider could not tell.
     private(set) var grantPeriod: UInt64?
+    /// The connection that has sent something last, and when.
+    private var lastRead: (id: Int, time: NIODeadline) = (0, .uptimeNanoseconds(0))
+    /// Until when several connections are taken to be busy.
+    private var crowdedUntil = NIODeadline.uptimeNanoseconds(0)
     private var repetitions: RepetitionLimiter
     /// Succeeds when the registry is draining and the last connection has ended.
     private let emptied: EventLoopPromise<Void>
@@ -134,6 +138,28 @@ final class ConnectionRegistry {
             handler.endGrants()
         }
     }
+
+    /// Notes that a connection has sent something.
+    func noteRead(by id: Int, at now: NIODeadline) {
+        defer { lastRead = (id, now) }
+        guard id != lastRead.id, now - lastRead.time < Self.together else { return }
+        crowdedUntil = now + Self.crowded
+    }
+
+    /// Whether a use is computed on the event loop. Handing it to another thread costs two switches between threads,
+    /// which pays where the computation takes longer than these, and other connections want something meanwhile.
+    func computesAtOnce(_ cost: OpenedTokenUse.Cost) -> Bool {
+        switch cost {
+        case .low: true
+        case .moderate: uses.underWay == 0 && lastRead.time >= crowdedUntil
+        case .high: false
+        }
+    }
+
+    /// Two connections that send something within this time are busy together.
+    private static let together = TimeAmount.milliseconds(5)
+    /// For how long connections that were busy together are taken to be so.
+    private static let crowded = TimeAmount.milliseconds(50)
 
     /// Logs a warning about a connection that was not accepted, at most once a second and then with a count.
     func warn(_ message: String, _ metadata: Logger.Metadata) {

@@ -5,6 +5,30 @@ package import SecretMemory
 /// The computation of a use whose key is open. It waits for nothing, and takes as long as the operation.
 package typealias TokenComputation = @Sendable () throws(TokenError) -> SecretBytes
 
+/// A use whose key is open.
+package struct OpenedTokenUse: Sendable {
+    /// About how long the computation takes.
+    package enum Cost: Sendable {
+        /// Less than handing it to another thread costs: tens of microseconds.
+        case low
+        /// Less than a millisecond.
+        case moderate
+        /// More.
+        case high
+    }
+
+    /// About how long the computation takes.
+    package let cost: Cost
+    /// The computation.
+    package let computation: TokenComputation
+
+    /// Describes a use.
+    package init(cost: Cost, computation: @escaping TokenComputation) {
+        self.cost = cost
+        self.computation = computation
+    }
+}
+
 /// What a provider with a persistent token does behind the connection.
 ///
 /// `openedKey(for:)` and `message(for:)` are called on the event loop and must not block. All other functions run off
@@ -37,11 +61,11 @@ package protocol TokenService: Sendable {
     /// - Throws: `badParameter` where the algorithm signs no messages.
     func message(for use: TokenUse) throws(TokenError) -> any TokenMessage
 
-    /// Returns the computation of a use whose key is open already; nil where `openKey(for:)` must be asked.
+    /// Returns a use whose key is open already; nil where `openKey(for:)` must be asked.
     ///
     /// It is called on the event loop. It answers from memory, and looks at most at whether device and keychain have
     /// changed.
-    func openedKey(for use: TokenUse) -> TokenComputation?
+    func openedKey(for use: TokenUse) -> OpenedTokenUse?
 
     /// Checks a use and opens its key, for which it may wait for the user.
     ///

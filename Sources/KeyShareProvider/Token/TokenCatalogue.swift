@@ -1,3 +1,4 @@
+internal import DeviceSimulation
 internal import OpenSSL
 internal import PersistentToken
 private import Synchronization
@@ -29,18 +30,25 @@ final class TokenCatalogue: Sendable {
     }
 
     private let store: TokenStore
+    private let watch: KeychainWatch
     private let known = Mutex<Snapshot?>(nil)
     private let knownObjects = Mutex<TokenObjectList?>(nil)
 
     init(_ store: TokenStore) {
         self.store = store
+        watch = store.watch()
     }
+
+    /// A number that grows whenever any process registers or removes a token, or a key goes.
+    ///
+    /// - Throws: `KeychainError` where the keychain cannot be read.
+    func changeCount() throws(KeychainError) -> Int64 { try watch.changeCount() }
 
     /// The registrations.
     ///
     /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses a certificate.
     func snapshot() throws -> Snapshot {
-        let changeCount = try store.changeCount()
+        let changeCount = try changeCount()
         if let known = fresh(changeCount) { return known }
         let snapshot = Snapshot(changeCount: changeCount, registrations: try store.registrations())
         // A change between the two reads grows the count further, so that the next look reads again.
@@ -64,7 +72,7 @@ final class TokenCatalogue: Sendable {
     /// The registrations, without reading any; nil where the keychain has changed since they were read.
     ///
     /// - Throws: `KeychainError` where the keychain cannot be read.
-    func current() throws -> Snapshot? { fresh(try store.changeCount()) }
+    func current() throws -> Snapshot? { fresh(try changeCount()) }
 
     private func fresh(_ changeCount: Int64) -> Snapshot? {
         known.withLock { $0?.changeCount == changeCount ? $0 : nil }

@@ -103,14 +103,16 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// The computation of a use whose key is open already; nil where `openKey(for:)` has to look closer.
-    package func openedKey(for use: TokenUse) -> TokenComputation? {
+    /// The use of a key that is open already; nil where `openKey(for:)` has to look closer.
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard behaviour.fault != .slow else { return nil }
         do {
             guard let snapshot = try catalogue.current() else { return nil }
             let checked = try check(use, snapshot)
             try requireUnlocked()
-            return try cached(checked).map { computation(checked, $0) }
+            return try cached(checked).map { key in
+                OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
+            }
         } catch {
             // The other function comes to the same error, and reports it.
             return nil
@@ -128,7 +130,7 @@ package final class TokenKeys: Sendable {
     /// - Returns: how long the next of the others may stay open; nil where none is open.
     @discardableResult
     package func forgetStale() -> Duration? {
-        guard let status = try? deviceState.status(), let changeCount = try? store.changeCount() else {
+        guard let status = try? deviceState.status(), let changeCount = try? catalogue.changeCount() else {
             forget()
             return nil
         }
@@ -241,7 +243,7 @@ extension TokenKeys {
         }
         // The device may have been locked while the user was asked.
         try requireUnlocked()
-        let (status, changeCount) = (try deviceState.status(), try store.changeCount())
+        let (status, changeCount) = (try deviceState.status(), try catalogue.changeCount())
         let key = try store.privateKey(checked.keyLabel)
         let opened = Opened(key: key, opened: now())
         cache.withLock { cache in
@@ -295,6 +297,14 @@ extension TokenKeys {
             } catch {
                 throw reported(error)
             }
+        }
+    }
+
+    /// About how long a use of a key takes. OpenSSL has code of its own for P-256, and none for P-384.
+    private static func cost(of key: PrivateKey) -> OpenedTokenUse.Cost {
+        switch key.type {
+        case .rsa: key.bits <= 2_048 ? .moderate : .high
+        default: key.bits <= 256 ? .low : .high
         }
     }
 

@@ -182,3 +182,14 @@ extension SessionWork {
         }
     }
 }
+
+extension SessionWork.Outcome {
+    /// Computes a use whose key is open.
+    init(of computation: TokenComputation) {
+        do throws(TokenError) {
+            self = .used(try computation())
+        } catch {
+            self = .tokenFailed(error)
+        }
+    }
+}
