@@ -1,11 +1,13 @@
 """The keys of persistent tokens, which must be nowhere but in the provider while they are open."""
 import base64
 import os
+import random
 import re
+import struct
 import subprocess
 import sys
 
-from toolbox import build
+from toolbox import build, client
 from toolbox.client import TokenClient
 from toolbox.report import need
 from toolbox.device import Device
@@ -139,3 +141,81 @@ def canary(full):
         need(not hits and not provider, "found: " + ", ".join(sorted(hits | provider)))
     looked = ", ".join(f"{number} {place}" for place, number in places.items() if place != "control")
     return f"{2 * count} uses, 0 hits in {looked}"
+
+
+def golden_requests():
+    """The requests of version 2 that the tests of the wire have, without the hello."""
+    requests = []
+    with open(build.PACKAGE / "Tests/KeyShareWireTests/Vectors/version-2.txt") as file:
+        for line in file:
+            if line.startswith("#") or not line.strip():
+                continue
+            frame = bytes.fromhex(line.split()[-1])
+            if frame[4] & client.IS_REPLY == 0 and frame[4] != client.HELLO:
+                requests.append(frame)
+    return requests
+
+
+def mutant(seeds, rng):
+    """One of the frames with something wrong in it; most keep a length that is true."""
+    frame = bytearray(rng.choice(seeds))
+    for _ in range(rng.randrange(1, 4)):
+        kind = rng.randrange(5)
+        place = rng.randrange(4, len(frame))
+        if kind == 0:
+            frame[place] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            # Lengths and counts are big-endian.
+            extreme = rng.choice([b"\xff\xff", b"\x00\x00", b"\x7f\xff", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00"])
+            frame[place:place + len(extreme)] = extreme
+        elif kind == 2 and len(frame) > 10:
+            del frame[max(place, 9):]
+        elif kind == 3:
+            frame += rng.randbytes(rng.randrange(1, 300))
+        else:
+            frame[place:] = rng.choice(seeds)[place:] or frame[place:]
+    if rng.randrange(5):
+        frame[:4] = struct.pack(">I", len(frame) - 4)
+    return bytes(frame)
+
+
+def mutants(full):
+    """Messages of the token with something wrong in them, on connections of their own."""
+    rng = random.Random(14)
+    count = 10_000 if full else 1_000
+    hello = client.frame(client.HELLO, 1, client.hello("peer", [], 2))
+    algorithm = "ECDSASignatureMessageX962SHA256"
+    with Device() as device:
+        device.provision(key="p256")
+        device.provider("token", "add", "--all")
+        device.serve("--quiet")
+        label = next(entry["label"] for entry in TokenClient(device.socket).tokens() if entry["kind"] == 2)
+        use = client.frame(client.USE, 7, client.use_body(label, 1, algorithm, b"abc"))
+        seeds = golden_requests() + [use] * 4
+        need(len(seeds) > 12, "the golden requests of version 2 are missing")
+        TokenClient(device.socket).use(label, 1, algorithm, b"before")
+        before = device.descriptors()
+        answers = 0
+        for _ in range(count):
+            peer = device.raw()
+            received = bytearray()
+            try:
+                peer.sendall(hello + mutant(seeds, rng))
+                peer.shutdown(1)
+                while part := peer.recv(65536):
+                    received += part
+            except (BrokenPipeError, ConnectionResetError):
+                received.clear()
+            peer.close()
+            while received:
+                need(len(received) >= 9, "a reply was cut")
+                length = 4 + struct.unpack_from(">I", received)[0]
+                need(length <= len(received), "a reply was cut")
+                need(received[4] & client.IS_REPLY, f"no reply: type {received[4]:02x}")
+                del received[:length]
+                answers += 1
+        device.need_alive()
+        device.need_descriptors(before)
+        TokenClient(device.socket).use(label, 1, algorithm, b"after")
+        need(device.stop() == 0, "the provider did not stop cleanly")
+    return f"{count:,} mutants, {answers:,} whole replies, 0 crashes, 0 descriptors leaked; the key works after"

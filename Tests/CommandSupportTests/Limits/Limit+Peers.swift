@@ -1,5 +1,6 @@
 import Foundation
 import KeyShareClient
+import KeyShareProvider
 import KeyShareServer
 import KeyShareWire
 import LoopbackHTTP
@@ -9,6 +10,7 @@ import WebView
 extension Limit {
     private static let server = ProviderServer.Limits()
     private static let client = ProviderClient.Limits()
+    private static let token = TokenKeys.Behaviour()
 
     /// Peers of the provider's socket: processes of the user.
     static let peers: [Limit] = [
@@ -69,6 +71,21 @@ extension Limit {
             bound: "\(server.messages) a connection, of which digests are kept",
             "ProviderServer.Limits.messages"
         ),
+        Limit(
+            "peer", asks: "the use of a key for long data", pays: "a byte each",
+            bound: "\(size(Wire.useDataLimit)) in a request or a part; only messages to sign have parts",
+            "Wire.useDataLimit"),
+        Limit(
+            "peer", asks: "the user's attention", pays: "a request each",
+            bound: """
+                \(time(token.presenceTimeout)) for an answer (`--presence-timeout`); an open key asks nobody for \
+                \(time(token.cacheLifetime)) (`--presence-cache`)
+                """, "TokenKeys.Behaviour.presenceTimeout, .cacheLifetime"),
+        Limit(
+            "author of a certificate that is registered", asks: "room in the list of tokens",
+            pays: "a certificate",
+            bound: "\(number(TokenKeys.longestCertificate)) bytes; a longer one is left out of the list",
+            "TokenKeys.longestCertificate"),
         Limit(
             "peer", asks: "content to be kept", pays: "a grant and a read",
             bound: """
