@@ -305,14 +305,20 @@ extension ConnectionHandler {
                 return session.complete(token, with: .failed(failure), at: now)
             }
         case .page, .item, .services, .grant, .content, .present, .choose, .facts, .identities, .tokens,
-            .tokenStatus, .tokenObjects:
+            .tokenStatus, .tokenObjects, .logIn:
             break
         }
         let job = WorkQueue.Job(
             process: peer.processID, bytes: 0,
             perform: { [service] in await work.ask(service, requestID: requestID) },
             done: { [weak self] in self?.complete(token, work, $0) })
-        if let number = registry.lookUps.submit(job) {
+        // A login waits for the user, as the opening of a key does.
+        if case .logIn = work {
+            guard let number = registry.openings.submit(job) else {
+                return session.complete(token, with: refusal(of: work), at: now)
+            }
+            questions[token] = .opening(work: number)
+        } else if let number = registry.lookUps.submit(job) {
             questions[token] = .lookUp(work: number)
         } else {
             session.complete(token, with: refusal(of: work), at: now)

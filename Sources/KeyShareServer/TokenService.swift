@@ -55,6 +55,13 @@ package protocol TokenService: Sendable {
     /// - Throws: `notAvailable` where the cursor means nothing, `serviceFailed` where the provider cannot tell.
     func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenObjectPage
 
+    /// Logs in, or tells how. It may wait for the user.
+    ///
+    /// The task is cancelled where nobody waits for the login any more.
+    ///
+    /// - Throws: `TokenError`: `authenticationFailed` for a wrong passcode, `notImplemented` where the token takes no logins.
+    func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState
+
     /// Begins a message that arrives in parts. It is not for this function to look at the key.
     ///
     /// - Parameter use: The use, without data.
@@ -73,6 +80,14 @@ package protocol TokenService: Sendable {
     ///
     /// - Throws: `TokenError`.
     func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation
+}
+
+extension TokenService {
+    /// A token without logins asks for the user's presence alone.
+    package func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState {
+        guard login == .state else { throw TokenError(.notImplemented, "this token takes no logins") }
+        return TokenLoginState(mode: .presence)
+    }
 }
 
 /// A message whose parts are digested as they arrive.

@@ -104,6 +104,8 @@ package enum ProviderRequest: Sendable, Hashable {
     case tokenStatus
     /// Feature `token-objects`: asks for the tokens with all that PKCS #11 shows of them.
     case tokenObjects(cursor: String?, limit: UInt16)
+    /// Feature `token-login`: logs in, or asks how.
+    case tokenLogin(TokenLogin)
 }
 
 /// A reply of the provider. Each case answers the case of `ProviderRequest` in the same position; `failure` answers
@@ -140,6 +142,7 @@ package enum ProviderReply: Sendable, Equatable {
     case useCanceled
     case tokenStatus(TokenStatus)
     case tokenObjects(TokenObjectPage)
+    case tokenLogin(TokenLoginState)
     case failure(ProviderFailure)
     /// The token did not do it.
     case tokenFailure(TokenError)

@@ -62,6 +62,7 @@ extension ProviderReply {
         case .useCanceled: self = .useCanceled
         case .tokenStatusReply: self = .tokenStatus(try reader.tokenStatus())
         case .tokenObjectsReply: self = .tokenObjects(try reader.tokenObjectPage())
+        case .tokenLoginReply: self = .tokenLogin(try reader.tokenLoginState())
         case .failure:
             let number = try reader.integer("the code", as: UInt16.self)
             let message = try reader.string("the message")
@@ -129,6 +130,7 @@ extension ProviderReply {
             case .useCanceled: break
             case .tokenStatus(let status): try bytes.write(status)
             case .tokenObjects(let page): try bytes.write(page)
+            case .tokenLogin(let state): try bytes.write(state)
             case .tokenFailure(let error): try bytes.write(error)
             case .failure(let failure):
                 bytes.writeInteger(failure.code.rawValue)
@@ -162,6 +164,7 @@ extension ProviderReply {
         case .useCanceled: .useCanceled
         case .tokenStatus: .tokenStatusReply
         case .tokenObjects: .tokenObjectsReply
+        case .tokenLogin: .tokenLoginReply
         case .failure, .tokenFailure: .failure
         }
     }

@@ -75,6 +75,7 @@ extension ProviderRequest {
         case .tokenStatus: self = .tokenStatus
         case .tokenObjects:
             self = .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
+        case .tokenLogin: self = .tokenLogin(try reader.tokenLogin())
         default:
             throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.type)")
         }
@@ -138,6 +139,7 @@ extension ProviderRequest {
                 bytes.writeInteger(handle)
                 bytes.writeBytes(data)
             case .useEnd(let handle), .useCancel(let handle): bytes.writeInteger(handle)
+            case .tokenLogin(let login): try bytes.write(login)
             case .statistics, .tokenStatus: break
             }
         }
@@ -147,7 +149,7 @@ extension ProviderRequest {
     package var longestIdentifier: Int {
         switch self {
         case .hello, .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,
-            .tokenObjects:
+            .tokenObjects, .tokenLogin:
             0
         case .use(let use), .useBegin(let use): max(use.objectID.utf8.count, use.algorithm.utf8.count)
         case .enumerate(let identifier, _, _), .item(let identifier), .services(let identifier),
@@ -185,6 +187,7 @@ extension ProviderRequest {
         case .useCancel: .useCancel
         case .tokenStatus: .tokenStatus
         case .tokenObjects: .tokenObjects
+        case .tokenLogin: .tokenLogin
         }
     }
 }

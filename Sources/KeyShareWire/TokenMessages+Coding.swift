@@ -13,6 +13,7 @@ private enum UseParameter: UInt8 {
     case maskDigest = 5
     case label = 6
     case signatureForm = 7
+    case ticket = 8
 }
 
 /// The yes-or-no properties of a token, as the bits of one byte.
@@ -85,6 +86,11 @@ extension FieldReader {
             case .signatureForm:
                 parameters.isSignatureConcatenated = try fields.flag("the form of the signature")
                 try fields.end()
+            case .ticket:
+                guard value.count == TokenLoginState.ticketLength else {
+                    throw ProviderFailure(.malformed, "a ticket has \(value.count) bytes")
+                }
+                parameters.ticket = value
             }
         }
         return parameters
@@ -125,6 +131,7 @@ extension ByteBuffer {
         if let mask = asked.maskDigest { parameters.append((.maskDigest, Array(mask.rawValue.utf8))) }
         if !asked.label.isEmpty { parameters.append((.label, asked.label)) }
         if asked.isSignatureConcatenated { parameters.append((.signatureForm, [1])) }
+        if !asked.ticket.isEmpty { parameters.append((.ticket, asked.ticket)) }
         try writeList(parameters) { (bytes, parameter) throws(ProviderFailure) in
             bytes.writeInteger(parameter.0.rawValue)
             try bytes.writeField(octets: parameter.1)

@@ -12,7 +12,10 @@ private struct ObjectTraits: OptionSet {
     static let canDerive = ObjectTraits(rawValue: 1 << 2)
     static let hasKey = ObjectTraits(rawValue: 1 << 3)
     static let isAuthority = ObjectTraits(rawValue: 1 << 4)
-    static let all: ObjectTraits = [.canSign, .canDecrypt, .canDerive, .hasKey, .isAuthority]
+    static let asksAlways = ObjectTraits(rawValue: 1 << 5)
+    static let all: ObjectTraits = [
+        .canSign, .canDecrypt, .canDerive, .hasKey, .isAuthority, .asksAlways,
+    ]
 }
 
 extension FieldReader {
@@ -57,7 +60,8 @@ extension FieldReader {
             properties: TokenKeyProperties(
                 canSign: traits.contains(.canSign), canDecrypt: traits.contains(.canDecrypt),
                 canPerformKeyExchange: traits.contains(.canDerive)),
-            hasKey: traits.contains(.hasKey), isAuthority: traits.contains(.isAuthority))
+            hasKey: traits.contains(.hasKey), isAuthority: traits.contains(.isAuthority),
+            asksAlways: traits.contains(.asksAlways))
     }
 }
 
@@ -96,6 +100,7 @@ extension ByteBuffer {
         if object.properties.canPerformKeyExchange { traits.insert(.canDerive) }
         if object.hasKey { traits.insert(.hasKey) }
         if object.isAuthority { traits.insert(.isAuthority) }
+        if object.asksAlways { traits.insert(.asksAlways) }
         writeInteger(traits.rawValue)
     }
 }

@@ -47,6 +47,7 @@ package enum Wire {
         case useCancel = 0x13
         case tokenStatus = 0x14
         case tokenObjects = 0x15
+        case tokenLogin = 0x16
         /// Since version 2.
         case events = 0x1A
 
@@ -72,6 +73,7 @@ package enum Wire {
         case useCanceled = 0x93
         case tokenStatusReply = 0x94
         case tokenObjectsReply = 0x95
+        case tokenLoginReply = 0x96
         /// Since version 2.
         case eventsReply = 0x9A
         case failure = 0xFF
@@ -82,7 +84,7 @@ package enum Wire {
             case .statistics, .statisticsReply, .events, .eventsReply, .tokens, .tokensReply, .use, .used,
                 .useBegin, .useBegun,
                 .useUpdate, .useUpdated, .useEnd, .useEnded, .useCancel, .useCanceled, .tokenStatus,
-                .tokenStatusReply, .tokenObjects, .tokenObjectsReply:
+                .tokenStatusReply, .tokenObjects, .tokenObjectsReply, .tokenLogin, .tokenLoginReply:
                 2
             default: 1
             }
@@ -102,9 +104,12 @@ package enum Wire {
         /// The token's objects as PKCS #11 has them: the request `tokenObjects`, and the form of a signature as a
         /// parameter of a use. A provider with this feature has `token`, too.
         package static let tokenObjects = "token-objects"
+        /// Logging in before the token's keys are used: the request `tokenLogin`, and the ticket as a parameter of a use.
+        /// A provider with this feature has `token-objects`, too.
+        package static let tokenLogin = "token-login"
         /// The features that this code knows.
-        package static let all = [statistics, events, token, tokenObjects]
+        package static let all = [statistics, events, token, tokenObjects, tokenLogin]
         /// Those of them that a provider without a persistent token does not have.
-        package static let ofToken = [token, tokenObjects]
+        package static let ofToken = [token, tokenObjects, tokenLogin]
     }
 }

@@ -102,10 +102,16 @@ internal import TokenClient
 /// Refuses a function that the module does not have, for CPKCS11, and writes that to the log.
 @c @implementation public func cpkcs11_refuse(_ name: UnsafePointer<CChar>?) -> CK_RV {
     let library = Library.current
+    var code = CKR_FUNCTION_NOT_SUPPORTED
+    do {
+        try library.withState { _ throws(Refusal) in }
+    } catch {
+        code = error.code
+    }
     library.log.note(
-        unsafe name.map { unsafe String(cString: $0) } ?? "", CKR_FUNCTION_NOT_SUPPORTED,
-        "the token does not have it")
-    return CKR_FUNCTION_NOT_SUPPORTED
+        unsafe name.map { unsafe String(cString: $0) } ?? "", code,
+        code == CKR_FUNCTION_NOT_SUPPORTED ? "the token does not have it" : "")
+    return code
 }
 
 /// `C_GetFunctionStatus` is left from version 1, and answers as the standard wants (PKCS #11 5.18).

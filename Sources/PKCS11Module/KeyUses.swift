@@ -20,7 +20,7 @@ extension Library {
             }
         }
         guard !isCancelled else { return }
-        let prepared = unsafe try prepare(operation, mechanism, key).operation
+        let prepared = unsafe try prepare(operation, session, mechanism, key).operation
         try withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
                 session.operations[operation] = prepared
@@ -30,26 +30,32 @@ extension Library {
 
     /// Checks a key and a mechanism.
     fileprivate func prepare(
-        _ operation: KeyUse.Operation, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
-        _ key: CK_OBJECT_HANDLE
+        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE,
+        _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
     ) throws(Refusal) -> (operation: KeyOperation, parameters: MechanismParameters) {
         guard let mechanism = unsafe mechanism else { throw Refusal(CKR_ARGUMENTS_BAD, "no mechanism") }
         let passed = unsafe mechanism.pointee
         guard let known = unsafe Mechanism.named(passed.mechanism) else {
             throw unsafe Refusal(CKR_MECHANISM_INVALID, "mechanism 0x" + String(passed.mechanism, radix: 16))
         }
-        let object = try withState { state throws(Refusal) -> TokenObject in
-            guard let object = state.catalogue[key], object.kind == .privateKey else {
-                throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is no private key")
+        let (object, ticket) = try withState { state throws(Refusal) -> (TokenObject, [UInt8]) in
+            let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
+            guard let object = state.catalogue[key], object.kind == .privateKey,
+                state.slots.shows(object, in: slot)
+            else { throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is no private key") }
+            guard let ticket = state.logins[slot] ?? (object.isPrivate ? nil : []) else {
+                throw Refusal(CKR_USER_NOT_LOGGED_IN)
             }
-            return object
+            return (object, ticket)
         }
         guard let identity = object.identity else { throw Refusal(CKR_KEY_HANDLE_INVALID) }
         guard object.fits(known) else {
             throw Refusal(CKR_KEY_TYPE_INCONSISTENT, "\(known.name) is not for this type of key")
         }
         let parameters = unsafe try MechanismParameters(known, passed)
-        let prepared = try KeyOperation(operation, known, parameters, object, identity)
+        var prepared = try KeyOperation(operation, known, parameters, object, identity)
+        prepared.logIn(ticket)
+        prepared.needsLogin = object.asksAlways
         guard object.allows(operation) else {
             throw Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED, "the certificate's key usage forbids it")
         }
@@ -83,12 +89,20 @@ extension Library {
     ///
     /// - Throws: what the provider answers.
     fileprivate func perform(_ operation: KeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes {
+        guard !operation.needsLogin else {
+            throw Refusal(CKR_USER_NOT_LOGGED_IN, "the key wants a login for each use")
+        }
         do throws(TokenClientError) {
             guard let message = operation.message else { return try client.use(operation.use, data: data) }
             try message.append(data)
             return try message.finish()
         } catch {
-            throw Refusal(error, operation.use.operation)
+            let refusal = Refusal(error, operation.use.operation)
+            if refusal.code == CKR_USER_NOT_LOGGED_IN {
+                // The device was locked, or another provider serves: what the login gave is worth nothing.
+                try? withState { state throws(Refusal) in state.logins = [:] }
+            }
+            throw refusal
         }
     }
 
@@ -262,14 +276,14 @@ extension Library {
             throw Refusal(CKR_ENCRYPTED_DATA_LEN_RANGE, "\(data.count) bytes, where \(expected) are needed")
         }
         guard let output = unsafe output else {
-            unsafe place.pointee = CK_ULONG(operation.result?.count ?? operation.resultLimit)
+            unsafe place.pointee = CK_ULONG(operation.result?.plaintext.count ?? operation.resultLimit)
             library.keep(operation, session)
             return
         }
         // A plaintext that is waited for is kept, because a second use might ask the user again.
         let result: SecretBytes
-        if let known = operation.result {
-            result = known
+        if let known = operation.result, unsafe known.ciphertext.elementsEqual(data) {
+            result = known.plaintext
         } else {
             result = unsafe try library.perform(operation, Array(data))
         }
@@ -279,7 +293,7 @@ extension Library {
         do throws(Refusal) {
             _ = unsafe try Caller.takes(result.count, output, place)
         } catch {
-            operation.result = result
+            operation.result = (unsafe Array(data), result)
             library.keep(operation, session)
             throw error
         }
@@ -302,7 +316,7 @@ extension Library {
             try state.sessions.with(session) { _ throws(Refusal) in }
         }
         let place = unsafe try Caller.place(key)
-        var (operation, parameters) = unsafe try library.prepare(.keyExchange, mechanism, baseKey)
+        var (operation, parameters) = unsafe try library.prepare(.keyExchange, session, mechanism, baseKey)
         let template = try DerivationTemplate(unsafe try Caller.attributes(attributes, count))
         guard case .ecdh(let derivation, _, let point) = parameters else {
             throw Refusal(CKR_MECHANISM_PARAM_INVALID)
@@ -352,6 +366,7 @@ private struct DerivationTemplate {
                 guard value == [0] || type == CKA_PRIVATE else {
                     throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
                 }
+                attributes[type] = value
             case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")
             case CKA_VALUE_LEN:
                 guard value.count == MemoryLayout<CK_ULONG>.size else {
@@ -374,8 +389,10 @@ extension KeyOperation {
     fileprivate func requesting(_ count: Int) -> KeyOperation {
         var use = use
         use.parameters.append(KeyUse.Parameter(.requestedSize, UInt32(clamping: count)))
-        return KeyOperation(
+        var requesting = KeyOperation(
             use: use, mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
+        requesting.needsLogin = needsLogin
+        return requesting
     }
 }

@@ -21,7 +21,9 @@ final class Library: Sendable {
         fileprivate var isInitialized = false
         var sessions = SessionTable()
         var catalogue = Catalogue()
-        var isLoggedIn = false
+        var slots = SlotTable(isPerToken: false)
+        /// What uses of keys of a slot carry; nothing for a slot to which nobody has logged in.
+        var logins: [CK_SLOT_ID: [UInt8]] = [:]
     }
 
     /// Runs `body` with the state, which no other thread sees meanwhile. `body` must not wait for the provider.
@@ -44,6 +46,7 @@ final class Library: Sendable {
             guard !state.isInitialized else { throw Refusal(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
             state = State()
             state.isInitialized = true
+            state.slots = SlotTable(isPerToken: SlotTable.environmentIsPerToken)
         }
         log.configure()
         client.setPath(ProviderPlace.socketPath())

@@ -4,20 +4,30 @@ internal import TokenClient
 // Objects and searches (PKCS #11 5.7).
 
 extension Library.State {
-    /// The object of a handle.
+    /// How the attributes of an object are found that a session may see.
     ///
-    /// - Throws: CKR_OBJECT_HANDLE_INVALID.
-    func object(_ handle: CK_OBJECT_HANDLE) throws(Refusal) -> TokenObject {
-        guard let object = catalogue[handle] else { throw Refusal(CKR_OBJECT_HANDLE_INVALID) }
-        return object
+    /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OBJECT_HANDLE_INVALID.
+    fileprivate mutating func attributes(
+        of handle: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
+    ) throws(Refusal) -> @Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
+        let slot = try sessions.with(session) { session throws(Refusal) in session.slot }
+        guard let answers = attributes(of: handle, inSlot: slot) else {
+            throw Refusal(CKR_OBJECT_HANDLE_INVALID)
+        }
+        return answers
     }
 
-    /// How the attributes of an object are found.
+    /// How the attributes of an object of a slot are found; nil where nobody may see it there.
     fileprivate func attributes(
-        of handle: CK_OBJECT_HANDLE
-    ) throws(Refusal) -> @Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
-        if let secret = sessions.secrets[handle] { return { secret.attribute($0) } }
-        let object = try self.object(handle)
+        of handle: CK_OBJECT_HANDLE, inSlot slot: CK_SLOT_ID
+    ) -> (@Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer)? {
+        if let secret = sessions.secrets[handle] {
+            guard sessions.sessions[secret.session]?.slot == slot else { return nil }
+            return { secret.attribute($0) }
+        }
+        guard let object = catalogue[handle], slots.shows(object, in: slot),
+            !object.isPrivate || logins[slot] != nil
+        else { return nil }
         return { object.attribute($0) }
     }
 }
@@ -38,10 +48,16 @@ extension Library {
     ///
     /// - Throws: `TokenClientError`.
     func refresh(_ token: TokenState) throws(TokenClientError) {
-        let known = try? withState { state throws(Refusal) in state.catalogue.changeCount }
-        guard known != token.changeCount else { return }
+        let mode = try client.loginMode()
+        let known = try? withState { state throws(Refusal) in
+            (state.catalogue.changeCount, state.catalogue.mode)
+        }
+        guard known?.0 != token.changeCount || known?.1 != mode else { return }
         let list = try client.identities()
-        try? withState { state throws(Refusal) in state.catalogue.replace(list) }
+        try? withState { state throws(Refusal) in
+            state.catalogue.replace(list, mode, isPerToken: state.slots.isPerToken)
+            state.slots.update(with: state.catalogue)
+        }
     }
 
     fileprivate func requireSession(_ session: CK_SESSION_HANDLE) throws(Refusal) {
@@ -63,8 +79,9 @@ extension Library {
         try library.refresh()
         try library.withState { state throws(Refusal) in
             var found: [CK_OBJECT_HANDLE] = []
+            let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
             for handle in state.catalogue.handles + state.sessions.secrets.keys.sorted() {
-                guard let answers = try? state.attributes(of: handle) else { continue }
+                guard let answers = state.attributes(of: handle, inSlot: slot) else { continue }
                 if wanted.allSatisfy({ answers($0.type) == .value($0.value) }) { found.append(handle) }
             }
             try state.sessions.with(session) { session throws(Refusal) in session.found = found[...] }
@@ -113,8 +130,7 @@ extension Library {
 ) -> CK_RV {
     Library.call("C_GetAttributeValue") { library throws(Refusal) in
         let answers = try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
-            return try state.attributes(of: object)
+            try state.attributes(of: object, in: session)
         }
         guard count > 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the template is empty") }
         let template = unsafe try Caller.template(attributes, count)
@@ -154,8 +170,7 @@ extension Library {
 ) -> CK_RV {
     Library.call("C_GetObjectSize") { library throws(Refusal) in
         let answers = try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
-            return try state.attributes(of: object)
+            try state.attributes(of: object, in: session)
         }
         let place = unsafe try Caller.place(size)
         guard case .value(let value) = answers(CKA_VALUE) else {
@@ -186,8 +201,7 @@ extension Library {
 ) -> CK_RV {
     Library.call("C_CopyObject") { library throws(Refusal) in
         try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
-            _ = try state.attributes(of: object)
+            _ = try state.attributes(of: object, in: session)
         }
         throw Refusal(CKR_ACTION_PROHIBITED, "objects are not copied")
     }
@@ -199,9 +213,8 @@ extension Library {
 {
     Library.call("C_DestroyObject") { library throws(Refusal) in
         try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
+            _ = try state.attributes(of: object, in: session)
             if state.sessions.secrets.removeValue(forKey: object) != nil { return }
-            _ = try state.object(object)
             throw Refusal(CKR_ACTION_PROHIBITED, "objects of the token are not destroyed")
         }
     }
@@ -215,8 +228,7 @@ extension Library {
 ) -> CK_RV {
     Library.call("C_SetAttributeValue") { library throws(Refusal) in
         try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
-            _ = try state.attributes(of: object)
+            _ = try state.attributes(of: object, in: session)
         }
         guard unsafe attributes != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
         throw Refusal(CKR_ACTION_PROHIBITED, "objects are not changed")

@@ -24,6 +24,17 @@ extension Refusal {
         self.init(error, .sign)
     }
 
+    /// What a caller is told when a login failed.
+    init(ofLogin error: TokenClientError) {
+        let code: CK_RV =
+            switch error {
+            case .token(_, obstacle: "device-locked", _): CKR_FUNCTION_REJECTED
+            case .token(_, obstacle: "passcode-removed", _): CKR_USER_PIN_NOT_INITIALIZED
+            default: Self.code(error, .sign)
+            }
+        self.init(code, Self.reason(error))
+    }
+
     private static func code(_ error: TokenClientError, _ operation: KeyUse.Operation) -> CK_RV {
         switch error {
         case .absent, .lost: CKR_DEVICE_REMOVED
@@ -46,6 +57,9 @@ extension Refusal {
         case "wrong-length": operation == .decrypt ? CKR_ENCRYPTED_DATA_LEN_RANGE : CKR_DATA_LEN_RANGE
         case "undecryptable": CKR_ENCRYPTED_DATA_INVALID
         case "usage-forbids": CKR_KEY_FUNCTION_NOT_PERMITTED
+        case "wrong-passcode": CKR_PIN_INCORRECT
+        case "passcode-locked": CKR_PIN_LOCKED
+        case "not-logged-in": CKR_USER_NOT_LOGGED_IN
         default: nil
         }
     }

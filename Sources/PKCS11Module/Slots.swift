@@ -1,18 +1,15 @@
 public import CPKCS11
 internal import TokenClient
 
-// The one slot, its token and the token's mechanisms (PKCS #11 5.5).
-
-/// The slot of the provider.
-private let theSlot: CK_SLOT_ID = 0
+// The slots, their tokens and the tokens' mechanisms (PKCS #11 5.5).
 
 extension Library {
     /// Refuses a slot that there is not.
     ///
     /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, CKR_SLOT_ID_INVALID.
     func requireSlot(_ slot: CK_SLOT_ID) throws(Refusal) {
-        try withState { _ throws(Refusal) in }
-        guard slot == theSlot else { throw Refusal(CKR_SLOT_ID_INVALID) }
+        let isKnown = try withState { state throws(Refusal) in state.slots.all.contains(slot) }
+        guard isKnown else { throw Refusal(CKR_SLOT_ID_INVALID) }
     }
 
     /// The state of the token.
@@ -29,22 +26,80 @@ extension Library {
         return state
     }
 
-    fileprivate var hasToken: Bool { (try? presentToken()) != nil }
+    /// Refuses a slot without a token.
+    ///
+    /// - Returns: the state of the token.
+    /// - Throws: CKR_TOKEN_NOT_PRESENT.
+    @discardableResult
+    func requireToken(_ slot: CK_SLOT_ID) throws(Refusal) -> TokenState {
+        let token = try presentToken()
+        guard try withState({ state throws(Refusal) in state.slots.isPerToken }) else { return token }
+        do throws(TokenClientError) {
+            try refresh(token)
+        } catch {
+            throw Refusal(CKR_TOKEN_NOT_PRESENT, Refusal(error).reason)
+        }
+        let isThere = try withState { state throws(Refusal) in
+            state.slots.objectID(of: slot).map(state.catalogue.registrations.contains) ?? false
+        }
+        guard isThere else { throw Refusal(CKR_TOKEN_NOT_PRESENT, "the slot's token is not registered") }
+        return token
+    }
+
+    /// The slots, or those of them that have a token.
+    fileprivate func slots(withToken: Bool) throws(Refusal) -> [CK_SLOT_ID] {
+        let isPerToken = try withState { state throws(Refusal) in state.slots.isPerToken }
+        // Each registration may be a new slot.
+        if isPerToken { try? refresh() }
+        let all = try withState { state throws(Refusal) in state.slots.all }
+        return withToken ? all.filter { (try? requireToken($0)) != nil } : all
+    }
 }
 
-/// `C_GetSlotList` lists the one slot (PKCS #11 5.5).
+extension Library {
+    /// How a program logs in, and how often it may fail.
+    fileprivate func loginState() throws(Refusal) -> TokenLoginState {
+        do throws(TokenClientError) {
+            return try client.loginState()
+        } catch {
+            throw Refusal(CKR_TOKEN_NOT_PRESENT, Refusal(error).reason)
+        }
+    }
+}
+
+extension TokenLoginState {
+    /// What `CK_TOKEN_INFO` says about logging in.
+    fileprivate var tokenFlags: CK_FLAGS {
+        var flags = hasPasscode ? CKF_USER_PIN_INITIALIZED : 0
+        switch mode {
+        case .presence: break
+        case .path: flags |= CKF_LOGIN_REQUIRED | CKF_PROTECTED_AUTHENTICATION_PATH
+        case .pin:
+            flags |= CKF_LOGIN_REQUIRED
+            switch triesLeft {
+            case 0: flags |= CKF_USER_PIN_LOCKED
+            case 1: flags |= CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY
+            case 2: flags |= CKF_USER_PIN_COUNT_LOW
+            default: break
+            }
+        }
+        return flags
+    }
+}
+
+/// `C_GetSlotList` lists the slots (PKCS #11 5.5).
 @c @implementation public func C_GetSlotList(
     _ tokenPresent: CK_BBOOL, _ slots: UnsafeMutablePointer<CK_SLOT_ID>?, _ count: CK_ULONG_PTR?
 ) -> CK_RV {
     Library.call("C_GetSlotList") { library throws(Refusal) in
         try library.withState { _ throws(Refusal) in }
         let count = unsafe try Caller.place(count)
-        let found: CK_ULONG = tokenPresent == CK_BBOOL(CK_FALSE) || library.hasToken ? 1 : 0
+        let found = try library.slots(withToken: tokenPresent != CK_BBOOL(CK_FALSE))
         let capacity = unsafe count.pointee
-        unsafe count.pointee = found
-        guard let slots = unsafe slots, found > 0 else { return }
-        guard capacity >= found else { throw Refusal(CKR_BUFFER_TOO_SMALL) }
-        unsafe slots.pointee = theSlot
+        unsafe count.pointee = CK_ULONG(found.count)
+        guard let slots = unsafe slots else { return }
+        guard capacity >= CK_ULONG(found.count) else { throw Refusal(CKR_BUFFER_TOO_SMALL) }
+        for (place, slot) in found.enumerated() { unsafe slots[place] = slot }
     }
 }
 
@@ -58,7 +113,9 @@ extension Library {
         var info = CK_SLOT_INFO()
         Caller.pad("KeySharing provider", into: &info.slotDescription)
         Caller.pad("KeySharing", into: &info.manufacturerID)
-        info.flags = CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (library.hasToken ? CKF_TOKEN_PRESENT : 0)
+        info.flags =
+            CKF_REMOVABLE_DEVICE | CKF_HW_SLOT
+            | ((try? library.requireToken(slot)) == nil ? 0 : CKF_TOKEN_PRESENT)
         info.hardwareVersion = CK_VERSION(major: 1, minor: 0)
         info.firmwareVersion = CK_VERSION(major: 1, minor: 0)
         unsafe place.pointee = info
@@ -72,23 +129,27 @@ extension Library {
     Library.call("C_GetTokenInfo") { library throws(Refusal) in
         try library.requireSlot(slot)
         let place = unsafe try Caller.place(info)
-        let token = try library.presentToken()
+        let token = try library.requireToken(slot)
         try? library.refresh(token)
+        let login = try library.loginState()
         let known = try library.withState { state throws(Refusal) in
-            (
-                all: CK_ULONG(state.sessions.sessions.count),
-                readWrite: CK_ULONG(state.sessions.sessions.values.count { $0.isReadWrite }),
-                holder: state.catalogue.holder
+            let sessions = state.sessions.sessions.values.filter { $0.slot == slot }
+            return (
+                all: CK_ULONG(sessions.count), readWrite: CK_ULONG(sessions.count { $0.isReadWrite }),
+                holder: state.catalogue.holder,
+                identity: state.slots.objectID(of: slot).flatMap(state.catalogue.identity)
             )
         }
         var info = CK_TOKEN_INFO()
-        Caller.pad(known.holder.isEmpty ? "KeyShare" : "KeyShare " + known.holder, into: &info.label)
+        let name = known.holder.isEmpty ? "KeyShare" : "KeyShare " + known.holder
+        Caller.pad(known.identity?.label ?? name, into: &info.label)
         Caller.pad("KeySharing", into: &info.manufacturerID)
         Caller.pad("persistent token", into: &info.model)
-        Caller.pad(token.deviceSerial, into: &info.serialNumber)
+        let serial = known.identity.map { String($0.objectID.prefix(16)) } ?? token.deviceSerial
+        Caller.pad(serial, into: &info.serialNumber)
         // The token is not said to be write-protected: no session could be opened for writing then, and some programs
         // open one though they only read.
-        info.flags = CKF_TOKEN_INITIALIZED | CKF_USER_PIN_INITIALIZED
+        info.flags = CKF_TOKEN_INITIALIZED | login.tokenFlags
         info.ulMaxSessionCount = CK_ULONG(SessionTable.limit)
         info.ulMaxRwSessionCount = CK_ULONG(SessionTable.limit)
         info.ulSessionCount = known.all

@@ -48,8 +48,11 @@ final class TokenObject: Sendable {
     let kind: Kind
     /// What the object is of; nil for the profile.
     let identity: TokenIdentity?
+    /// Whether the object is to be found after a login alone.
+    let isPrivate: Bool
 
-    init(_ kind: Kind, _ identity: TokenIdentity?) {
+    init(_ kind: Kind, _ identity: TokenIdentity?, isPrivate: Bool) {
+        self.isPrivate = isPrivate
         self.kind = kind
         self.identity = identity
     }
@@ -92,8 +95,8 @@ final class TokenObject: Sendable {
         switch type {
         case CKA_CLASS: .number(kind.rawValue)
         case CKA_TOKEN: .flag(true)
-        // What is private is found after a login alone, and this token asks for the user's presence in place of one.
-        case CKA_PRIVATE, CKA_MODIFIABLE, CKA_COPYABLE, CKA_DESTROYABLE: .flag(false)
+        case CKA_PRIVATE: .flag(isPrivate)
+        case CKA_MODIFIABLE, CKA_COPYABLE, CKA_DESTROYABLE: .flag(false)
         case CKA_LABEL: .value(Array((identity?.label ?? "public certificates token").utf8))
         case CKA_UNIQUE_ID: .value(Array(name.utf8))
         default: nil
@@ -148,7 +151,8 @@ final class TokenObject: Sendable {
         case CKA_SIGN: return .flag(identity.canSign)
         case CKA_DECRYPT: return .flag(canDecrypt)
         case CKA_DERIVE: return .flag(canDerive)
-        case CKA_SIGN_RECOVER, CKA_UNWRAP, CKA_WRAP_WITH_TRUSTED, CKA_ALWAYS_AUTHENTICATE: return .flag(false)
+        case CKA_SIGN_RECOVER, CKA_UNWRAP, CKA_WRAP_WITH_TRUSTED: return .flag(false)
+        case CKA_ALWAYS_AUTHENTICATE: return .flag(asksAlways)
         // The key came from a file, and others may hold it: it was extractable once.
         case CKA_SENSITIVE: return .flag(true)
         case CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE: return .flag(false)
@@ -168,6 +172,9 @@ final class TokenObject: Sendable {
         case .ec: return type == CKA_VALUE ? .sensitive : nil
         }
     }
+
+    /// Whether each use of the key wants a login of its own. A key is so only where programs log in at all.
+    var asksAlways: Bool { isPrivate && identity?.asksAlways == true }
 
     private var isRSA: Bool {
         guard case .rsa? = identity?.key else { return false }
@@ -204,7 +211,8 @@ struct SessionSecret: Sendable {
     func attribute(_ type: CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
         switch type {
         case CKA_CLASS: return .number(CKO_SECRET_KEY)
-        case CKA_TOKEN, CKA_PRIVATE, CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE:
+        case CKA_PRIVATE: return .flag(isPrivate)
+        case CKA_TOKEN, CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE:
             return .flag(false)
         case CKA_VALUE: return isReadable ? .value(value) : .sensitive
         case CKA_VALUE_LEN: return .number(CK_ULONG(value.count))
@@ -222,6 +230,9 @@ struct SessionSecret: Sendable {
         default: return .unknown
         }
     }
+
+    /// Whether the secret goes with the login, which its maker said.
+    var isPrivate: Bool { attributes[CKA_PRIVATE].map { $0 != [0] } ?? false }
 
     private var isReadable: Bool {
         attributes[CKA_SENSITIVE].map { $0 == [0] } ?? true

@@ -16,12 +16,14 @@ package struct KeyOperationParameters: Sendable, Hashable {
     /// Whether an ECDSA signature is its two numbers, one behind the other (RFC 4754), and not the DER that the algorithm
     /// names. PKCS #11 has all of them so.
     package var isSignatureConcatenated: Bool
+    /// What a login has given, with which the user is not asked; empty for none. It is no part of the operation.
+    package var ticket: [UInt8]
 
     /// Makes the parameters; without arguments those of an operation that takes none.
     package init(
         requestedSize: Int = 0, sharedInfo: [UInt8] = [], associatedData: [UInt8] = [],
         saltLength: Int? = nil, maskDigest: SecKeyDigest? = nil, label: [UInt8] = [],
-        isSignatureConcatenated: Bool = false
+        isSignatureConcatenated: Bool = false, ticket: [UInt8] = []
     ) {
         self.requestedSize = requestedSize
         self.sharedInfo = sharedInfo
@@ -30,5 +32,6 @@ package struct KeyOperationParameters: Sendable, Hashable {
         self.maskDigest = maskDigest
         self.label = label
         self.isSignatureConcatenated = isSignatureConcatenated
+        self.ticket = ticket
     }
 }

@@ -97,6 +97,12 @@ package enum TokenObstacle: String, Sendable, Hashable, CaseIterable {
     case usageForbids = "usage-forbids"
     /// The provider's app was not opened for too long.
     case foregroundTimeout = "foreground-timeout"
+    /// A login had the wrong passcode.
+    case wrongPasscode = "wrong-passcode"
+    /// Too many logins had the wrong passcode.
+    case passcodeLocked = "passcode-locked"
+    /// The login is over, or was never made.
+    case notLoggedIn = "not-logged-in"
 }
 
 /// A status of the Security framework (`SecBase.h`) that token keys lead to.

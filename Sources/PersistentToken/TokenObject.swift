@@ -42,13 +42,15 @@ package struct TokenObject: Sendable, Hashable {
     package var hasKey: Bool
     /// Whether the certificate is an authority's.
     package var isAuthority: Bool
+    /// Whether each use of the key wants a login of its own (`CKA_ALWAYS_AUTHENTICATE`).
+    package var asksAlways: Bool
 
     /// Makes an object of its parts.
     package init(
         objectID: String, label: String, keyID: [UInt8], certificate: [UInt8], subject: [UInt8],
         issuer: [UInt8], serialNumber: [UInt8], publicKeyInfo: [UInt8], checkValue: [UInt8],
         notBefore: Int64, notAfter: Int64, key: Key, keyBits: Int, properties: TokenKeyProperties,
-        hasKey: Bool, isAuthority: Bool
+        hasKey: Bool, isAuthority: Bool, asksAlways: Bool = false
     ) {
         self.objectID = objectID
         self.label = label
@@ -66,6 +68,7 @@ package struct TokenObject: Sendable, Hashable {
         self.properties = properties
         self.hasKey = hasKey
         self.isAuthority = isAuthority
+        self.asksAlways = asksAlways
     }
 }
 

@@ -28,6 +28,12 @@ package final class TokenClient: Sendable {
     private let next = Atomic<Int>(0)
     /// Until when the provider is not asked, because it has not answered.
     private let silentUntil = Atomic<UInt64>(0)
+    /// How often a connection was opened: another provider may serve on a new one.
+    private let openings = Atomic<Int>(0)
+    /// Whether the provider of the last connection takes logins.
+    private let takesLogins = Atomic<Bool>(false)
+    /// What was heard last about logging in, and after which opening.
+    private let knownMode = Mutex<(mode: TokenLoginState.Mode, opening: Int)?>(nil)
 
     /// A client that knows no provider yet.
     ///
@@ -52,6 +58,40 @@ package final class TokenClient: Sendable {
     package func state() throws(TokenClientError) -> TokenState {
         var reader = ReplyReader(try plain(.tokenStatus)[...])
         let state = try TokenState(&reader)
+        try reader.end()
+        return state
+    }
+
+    /// Asks how a program logs in, and how many wrong PINs the token still takes.
+    ///
+    /// - Throws: `TokenClientError`.
+    package func loginState() throws(TokenClientError) -> TokenLoginState {
+        try logIn(.state)
+    }
+
+    /// Asks how a program logs in, unless the provider has said so already.
+    ///
+    /// - Throws: `TokenClientError`.
+    package func loginMode() throws(TokenClientError) -> TokenLoginState.Mode {
+        let opening = openings.load(ordering: .acquiring)
+        if let known = knownMode.withLock({ $0 }), known.opening == opening, opening > 0 { return known.mode }
+        let mode = try loginState().mode
+        knownMode.withLock { $0 = (mode, opening) }
+        return mode
+    }
+
+    /// Logs in. Where the user is asked, this takes as long as the user does.
+    ///
+    /// - Throws: `TokenClientError`.
+    package func logIn(_ login: TokenLogin) throws(TokenClientError) -> TokenLoginState {
+        var time = Self.presenceTime
+        if case .state = login { time = Self.replyTime }
+        // Whether the provider takes logins is known once there is a connection.
+        if openings.load(ordering: .acquiring) == 0 { _ = try state() }
+        guard takesLogins.load(ordering: .acquiring) else { return .none }
+        let body = Self.body(try ask(.tokenLogin(login), hasSecret: false, time))
+        var reader = ReplyReader(body[...])
+        let state = try TokenLoginState(&reader)
         try reader.end()
         return state
     }
@@ -269,14 +309,19 @@ extension TokenClient {
             throw .absent("the provider has no token: \(reason)")
         }
         do throws(TokenClientError) {
-            guard try Self.hasToken(body) else { throw TokenClientError.absent("the provider has no token") }
+            let features = try Self.features(body)
+            guard features.contains(TokenWire.feature) else {
+                throw TokenClientError.absent("the provider has no token")
+            }
+            takesLogins.store(features.contains(TokenWire.loginFeature), ordering: .releasing)
+            openings.add(1, ordering: .acquiringAndReleasing)
         } catch {
             connection = nil
             throw error
         }
     }
 
-    private static func hasToken(_ welcome: [UInt8]) throws(TokenClientError) -> Bool {
+    private static func features(_ welcome: [UInt8]) throws(TokenClientError) -> [String] {
         var reader = ReplyReader(welcome[...])
         let version = try reader.integer(as: UInt16.self)
         _ = try reader.text()
@@ -285,7 +330,7 @@ extension TokenClient {
         _ = try reader.integer(as: UInt32.self)
         var features: [String] = []
         for _ in 0..<(try reader.integer(as: UInt16.self)) { features.append(try reader.text()) }
-        return features.contains(TokenWire.feature)
+        return features
     }
 }
 

@@ -95,6 +95,51 @@ package struct TokenState: Sendable, Equatable {
     }
 }
 
+/// What a provider says about logging in, and what a login gives.
+package struct TokenLoginState: Sendable, Equatable {
+    /// How a program logs in.
+    package enum Mode: UInt8, Sendable {
+        /// It need not.
+        case presence = 0
+        /// The user is asked on the device.
+        case path = 1
+        /// The PIN is the device's passcode.
+        case pin = 2
+    }
+
+    /// How a program logs in.
+    package var mode: Mode
+    /// Whether the device has a passcode.
+    package var hasPasscode: Bool
+    /// How many wrong PINs the token takes before it takes none any more.
+    package var triesLeft: Int
+    /// What a use carries to be done without asking the user again; empty where nobody has logged in.
+    package var ticket: [UInt8]
+
+    /// What a provider has that knows no logins.
+    static let none = TokenLoginState(mode: .presence, hasPasscode: true, triesLeft: 3, ticket: [])
+
+    private init(mode: Mode, hasPasscode: Bool, triesLeft: Int, ticket: [UInt8]) {
+        self.mode = mode
+        self.hasPasscode = hasPasscode
+        self.triesLeft = triesLeft
+        self.ticket = ticket
+    }
+
+    init(_ reader: inout ReplyReader) throws(TokenClientError) {
+        guard let mode = Mode(rawValue: try reader.integer()) else {
+            throw .malformed("there is no such way to log in")
+        }
+        let traits: UInt8 = try reader.integer()
+        let tries: UInt8 = try reader.integer()
+        self.init(
+            mode: mode, hasPasscode: traits & 2 != 0, triesLeft: Int(tries), ticket: try reader.octets())
+        guard ticket.isEmpty || ticket.count == 16 else {
+            throw .malformed("a ticket of \(ticket.count) bytes")
+        }
+    }
+}
+
 /// A certificate of the token with the parts that PKCS #11 shows, and what is known of its key.
 package struct TokenIdentity: Sendable, Equatable {
     /// The public key.
@@ -113,6 +158,7 @@ package struct TokenIdentity: Sendable, Equatable {
         static let canDerive = Traits(rawValue: 1 << 2)
         static let hasKey = Traits(rawValue: 1 << 3)
         static let isAuthority = Traits(rawValue: 1 << 4)
+        static let asksAlways = Traits(rawValue: 1 << 5)
     }
 
     /// The identifier of the token's object: the SHA-256 of the certificate in hexadecimal digits.
@@ -151,6 +197,8 @@ package struct TokenIdentity: Sendable, Equatable {
     package var hasKey: Bool
     /// Whether the certificate is an authority's.
     package var isAuthority: Bool
+    /// Whether each use of the key wants a login of its own.
+    package var asksAlways: Bool
 
     init(_ reader: inout ReplyReader) throws(TokenClientError) {
         objectID = try reader.text()
@@ -180,6 +228,7 @@ package struct TokenIdentity: Sendable, Equatable {
         canDerive = traits.contains(.canDerive)
         hasKey = traits.contains(.hasKey)
         isAuthority = traits.contains(.isAuthority)
+        asksAlways = traits.contains(.asksAlways)
     }
 }
 

@@ -1,3 +1,5 @@
+package import SecretMemory
+
 // The module's own coding of the protocol's frames, which `KeyShareWire` describes under "The persistent token". It needs
 // neither NIO nor Foundation, which a library for other people's processes must not bring along. A test holds it against
 // the golden frames of `KeyShareWire`.
@@ -8,6 +10,10 @@ package enum TokenWire {
     package static let version: UInt16 = 2
     /// The feature of a provider that has a token with objects for PKCS #11.
     package static let feature = "token-objects"
+    /// The feature of a provider to which a program can log in.
+    package static let loginFeature = "token-login"
+    /// The longest PIN that a request takes, in bytes.
+    package static let longestPIN = 64
     /// The longest frame of a reply, in bytes, its length field included.
     package static let replyLimit = 65_536
     /// The longest data of one request, in bytes.
@@ -27,6 +33,7 @@ package enum TokenRequestKind: UInt8, Sendable {
     case useEnd = 0x12
     case tokenStatus = 0x14
     case tokenObjects = 0x15
+    case tokenLogin = 0x16
 
     /// The type of the reply.
     var replyType: UInt8 { rawValue | 0x80 }
@@ -71,6 +78,22 @@ package struct TokenRequest: Sendable {
             request.frame.append(0)
         }
         request.append(UInt16(0))
+        return request.ended()
+    }
+
+    /// Logs in, or asks how.
+    package static func tokenLogin(_ login: TokenLogin) -> TokenRequest {
+        var request = TokenRequest(.tokenLogin, capacity: TokenWire.longestPIN + 3)
+        switch login {
+        case .state: request.frame.append(contentsOf: [0, 0, 0])
+        case .presence: request.frame.append(contentsOf: [1, 0, 0])
+        case .passcode(let passcode):
+            request.frame.append(2)
+            request.append(UInt16(clamping: passcode.count))
+            unsafe passcode.withUnsafeBytes { bytes in
+                unsafe request.frame.append(contentsOf: bytes)
+            }
+        }
         return request.ended()
     }
 
@@ -147,6 +170,16 @@ package struct TokenRequest: Sendable {
     }
 }
 
+/// What a login asks for.
+package enum TokenLogin: Sendable {
+    /// How a program logs in; nobody is logged in.
+    case state
+    /// The user's presence.
+    case presence
+    /// The device's passcode, at most `TokenWire.longestPIN` bytes of it.
+    case passcode(SecretBytes)
+}
+
 /// A use of a key, as this client asks for it.
 package struct KeyUse: Sendable, Equatable {
     /// What the key shall do, by the numbers of CryptoTokenKit's operations.
@@ -162,8 +195,9 @@ package struct KeyUse: Sendable, Equatable {
             case maskDigest = 5
             case label = 6
             case signatureForm = 7
+            case ticket = 8
         }
-        let number: Number
+        package let number: Number
         let value: [UInt8]
 
         /// A parameter and its encoded value.

@@ -19,10 +19,71 @@ struct PKCS11ModuleTests {
 
     /// Runs a program that has loaded the module.
     private func caller(_ what: String...) async throws -> (status: Int32, output: String) {
+        try await program("pkcs11_caller.py", what)
+    }
+
+    private func program(
+        _ name: String, _ what: [String], _ variables: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String) {
         try await SecondClient.python(
-            [PackageFolder.path + "/scripts/hardening_rows/pkcs11_caller.py", BuiltCommand.pkcs11Module]
-                + what,
-            environment: ["KEYSHARE_DEVICE": simulation.device])
+            [PackageFolder.path + "/scripts/hardening_rows/" + name, BuiltCommand.pkcs11Module] + what,
+            environment: variables.merging(["KEYSHARE_DEVICE": simulation.device]) { $1 })
+    }
+
+    @Test("Functions, sizes, searches, attributes and operations are as the text of PKCS #11 has them")
+    func rules() async throws {
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature", "--edipi",
+            "1000000002")
+        try await simulation.provider("token", "add", "--all")
+        try await simulation.serve()
+        let run = try await program("pkcs11_rules.py", [])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test(
+        "A program logs in as the provider says",
+        arguments: ["presence", "path", "pin", "path+always", "pin+always"])
+    func logins(mode: String) async throws {
+        try await simulation.serve(["--token-login", mode])
+        let run = try await program("pkcs11_logins.py", ["logins", mode])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test("The PIN is the passcode of the device, and tries come back when they are reset")
+    func passcode() async throws {
+        try await simulation.serve(["--token-login", "pin"])
+        let scratch = try ScratchFolder()
+        let file = try scratch.write(Array("4711\n".utf8), as: "passcode")
+        #expect(try await simulation.device("passcode", "set", "--password-file", file).status == 0)
+        // CKR_PIN_INCORRECT, CKR_PIN_LOCKED
+        for (pin, code) in [
+            ("123456", "0xa0"), ("4711", "0"), ("1", "0xa0"), ("1", "0xa0"), ("1", "0xa4"), ("4711", "0xa4"),
+        ] {
+            let run = try await program("pkcs11_logins.py", ["login", code, pin])
+            #expect(run.status == 0, "\(pin): \(run.output)")
+        }
+        #expect(try await simulation.device("passcode", "reset-tries").status == 0)
+        #expect(try await program("pkcs11_logins.py", ["login", "0", "4711"]).status == 0)
+    }
+
+    @Test("A login on the protected path asks the user, and is refused while the device is locked")
+    func protectedPath() async throws {
+        try await simulation.serve(["--token-login", "path"])
+        #expect(try await program("pkcs11_logins.py", ["login", "0"]).status == 0)
+        try await simulation.device("presence", "deny")
+        // CKR_FUNCTION_REJECTED
+        #expect(try await program("pkcs11_logins.py", ["login", "0x200"]).status == 0)
+        try await simulation.device("presence", "allow")
+        try await simulation.device("lock")
+        #expect(try await program("pkcs11_logins.py", ["login", "0x200"]).status == 0)
+    }
+
+    @Test("With a slot for each registration, each has its own token, login and keys")
+    func slots() async throws {
+        try await simulation.serve()
+        let run = try await program("pkcs11_logins.py", ["slots", "2"], ["KEYSHARE_PKCS11_SLOTS": "token"])
+        #expect(run.status == 0, "\(run.output)")
     }
 
     @Test("Every argument may be wrong, and signatures verify afterwards")

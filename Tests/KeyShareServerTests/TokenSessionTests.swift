@@ -25,7 +25,7 @@ struct TokenSessionTests {
     func welcome() throws {
         let newer = Welcome(
             version: 2, serverName: "test", services: [], requestLimit: 65_536,
-            features: ["statistics", "events", "token", "token-objects"])
+            features: ["statistics", "events", "token", "token-objects", "token-login"])
         #expect(try Self.peer().welcome == [.reply(.welcome(newer), 1)])
         let older = Welcome(version: 1, serverName: "test", services: [])
         #expect(try Self.peer(version: 1).welcome == [.reply(.welcome(older), 1)])

@@ -56,7 +56,7 @@ struct WireTests {
         // So many bytes at the end are data that may be of any length.
         let data = [
             "use": 3, "use-parameters": 2, "use-update": 2, "use-update-empty": 0, "used": 3, "used-empty": 0,
-            "use-ended": 2, "use-concatenated": 3,
+            "use-ended": 2, "use-concatenated": 3, "use-ticket": 3,
         ]
         for (name, vector) in vectors where name != "hello" {
             let body = Array(vector[9...])
@@ -71,7 +71,7 @@ struct WireTests {
 
     @Test(
         "A request of version 2 is unknown in version 1, whatever its body",
-        arguments: 0x0D...0x15 as ClosedRange<UInt8>)
+        arguments: 0x0D...0x16 as ClosedRange<UInt8>)
     func newerRequest(type: UInt8) throws {
         for body: [UInt8] in [[], [1, 2, 3]] {
             let frame = Frame(type: type, requestID: 1, body: ByteBuffer(bytes: body))
@@ -86,7 +86,7 @@ struct WireTests {
             return try ProviderRequest(Frame(type: 0x0F, requestID: 1, body: ByteBuffer(bytes: body)))
         }
         let malformed = ProviderFailure(.malformed, "")
-        #expect(throws: ProviderFailure(.unknownRequest, "")) { try decode([0, 1, 8, 0, 0]) }
+        #expect(throws: ProviderFailure(.unknownRequest, "")) { try decode([0, 1, 9, 0, 0]) }
         #expect(throws: ProviderFailure(.unknownRequest, "")) {
             try decode([0, 1, 5, 0, 3] + Array("MD5".utf8))
         }
@@ -95,7 +95,29 @@ struct WireTests {
         #expect(throws: malformed) { try decode([0, 1, 0, 0, 0]) }
         #expect(throws: malformed) { try decode([0, 1, 1, 0, 3, 1, 2, 3]) }
         #expect(throws: malformed) { try decode([0, 1, 4, 0, 3, 1, 2, 3]) }
+        #expect(throws: malformed) { try decode([0, 1, 8, 0, 1, 7]) }
         #expect(throws: malformed) { try decode([0xFF, 0xFF, 6, 0, 0]) }
+    }
+
+    @Test("A login with a passcode where there is none, or with one too long, is a bad frame")
+    func logins() throws {
+        func decode(_ body: [UInt8]) throws(ProviderFailure) -> ProviderRequest {
+            try ProviderRequest(Frame(type: 0x16, requestID: 1, body: ByteBuffer(bytes: body)))
+        }
+        let malformed = ProviderFailure(.malformed, "")
+        #expect(throws: malformed) { try decode([0, 0, 1, 0x31]) }
+        #expect(throws: malformed) { try decode([1, 0, 1, 0x31]) }
+        #expect(throws: malformed) { try decode([3, 0, 0]) }
+        #expect(throws: malformed) { try decode([2, 0, 65] + [UInt8](repeating: 0x31, count: 65)) }
+        #expect(throws: malformed) { try decode([2, 0, 2, 0x31]) }
+        #expect(throws: Never.self) { try decode([2, 0, 64] + [UInt8](repeating: 0x31, count: 64)) }
+    }
+
+    @Test("A passcode is gone from the bytes that it came in")
+    func passcodeIsWiped() throws {
+        let body = ByteBuffer(bytes: [2, 0, 6] + Array("123456".utf8))
+        _ = try ProviderRequest(Frame(type: 0x16, requestID: 1, body: body))
+        #expect(Array(body.readableBytesView) == [2, 0, 6, 0, 0, 0, 0, 0, 0])
     }
 
     @Test("A failure of the token with an unknown number and an unknown obstacle is one of communication")

@@ -168,6 +168,19 @@ package enum WireSamples {
                             parameters: KeyOperationParameters(isSignatureConcatenated: true),
                             data: Array("abc".utf8)))
                 ),
+                ("token-login-state", 26, .tokenLogin(.state)),
+                ("token-login-presence", 27, .tokenLogin(.presence)),
+                (
+                    "token-login", 28,
+                    .tokenLogin(.passcode(TokenLogin.Passcode(SecretBytes(utf8: "123456"))))
+                ),
+                (
+                    "use-ticket", 29,
+                    .use(
+                        TokenUse(
+                            objectID: identifier, .ecdsaSignatureX962(.message, .sha256),
+                            parameters: KeyOperationParameters(ticket: ticket), data: Array("abc".utf8)))
+                ),
             ],
             [
                 (
@@ -230,6 +243,16 @@ package enum WireSamples {
                     "token-objects-empty", 25,
                     .tokenObjects(TokenObjectPage(changeCount: 0, holder: "", objects: [], nextCursor: nil))
                 ),
+                (
+                    "token-login-reply", 28,
+                    .tokenLogin(TokenLoginState(mode: .pin, asksAlways: true, ticket: ticket))
+                ), ("token-login-none", 26, .tokenLogin(TokenLoginState(mode: .presence))),
+                (
+                    "token-objects-always", 26,
+                    .tokenObjects(
+                        TokenObjectPage(
+                            changeCount: 7, holder: "", objects: [alwaysAsking], nextCursor: nil))
+                ),
             ]
                 + zip(TokenError.Code.allCases, tokenFailureNames).map { code, name in
                     let obstacle: TokenObstacle? = code == .authenticationNeeded ? .deviceLocked : nil
@@ -272,6 +295,16 @@ package enum WireSamples {
             properties: TokenKeyProperties(canSign: false, canDecrypt: true, canPerformKeyExchange: true),
             hasKey: false, isAuthority: true),
     ]
+
+    /// A key of which PKCS #11 shows that each use wants a login of its own.
+    package static let alwaysAsking: TokenObject = {
+        var object = tokenObjects[1]
+        object.asksAlways = true
+        return object
+    }()
+
+    /// What a login gives.
+    package static let ticket: [UInt8] = Array(0..<16)
 
     /// The names of the vectors of a token's failures, in the order of their codes.
     private static let tokenFailureNames = [

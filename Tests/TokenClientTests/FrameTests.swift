@@ -40,6 +40,14 @@ struct FrameTests {
         #expect(
             try Self.bytes(.useUpdate(handle: 1 << 31, data: [0, 0xFF]), id: 20) == Self.frame("use-update")
         )
+        var withTicket = use
+        withTicket.parameters = [KeyUse.Parameter(.ticket, WireSamples.ticket)]
+        #expect(
+            try Self.bytes(.use(withTicket, data: Array("abc".utf8)), id: 29) == Self.frame("use-ticket"))
+        #expect(try Self.bytes(.tokenLogin(.state), id: 26) == Self.frame("token-login-state"))
+        #expect(try Self.bytes(.tokenLogin(.presence), id: 27) == Self.frame("token-login-presence"))
+        let passcode = SecretBytes(utf8: "123456")
+        #expect(try Self.bytes(.tokenLogin(.passcode(passcode)), id: 28) == Self.frame("token-login"))
         #expect(try Self.bytes(.useEnd(handle: 1), id: 21) == Self.frame("use-end"))
         #expect(try Self.bytes(.tokenStatus, id: 23) == Self.frame("token-status"))
         #expect(try Self.bytes(.tokenObjects(cursor: "7:2"), id: 24) == Self.frame("token-objects"))
@@ -74,6 +82,15 @@ struct FrameTests {
         try reader.end()
         #expect(state.changeCount == 7 && state.tokenCount == 3 && state.isUnlocked)
         #expect(state.deviceSerial == "0123456789ABCDEF")
+        reader = try Self.body("token-login-reply")
+        let login = try TokenLoginState(&reader)
+        try reader.end()
+        #expect(login.mode == .pin && login.hasPasscode && login.triesLeft == 3)
+        #expect(login.ticket == WireSamples.ticket)
+        reader = try Self.body("token-login-none")
+        #expect(try TokenLoginState(&reader).ticket.isEmpty)
+        reader = try Self.body("token-objects-always")
+        #expect(try TokenIdentityPage(&reader).identities.map(\.asksAlways) == [true])
         reader = try Self.body("token-objects-reply")
         let page = try TokenIdentityPage(&reader)
         try reader.end()
@@ -105,7 +122,9 @@ struct FrameTests {
 
     @Test("A reply that is cut anywhere, or has a byte too many, is malformed")
     func cutReplies() throws {
-        for name in ["token-status-reply", "token-objects-reply", "token-objects-empty"] {
+        for name in [
+            "token-status-reply", "token-objects-reply", "token-objects-empty", "token-login-reply",
+        ] {
             let body = Array(try Self.frame(name)[9...])
             for count in 0..<body.count {
                 #expect(throws: TokenClientError.self, "\(name), \(count)") {
@@ -119,10 +138,10 @@ struct FrameTests {
 
     private static func read(_ name: String, _ body: ArraySlice<UInt8>) throws {
         var reader = ReplyReader(body)
-        if name == "token-status-reply" {
-            _ = try TokenState(&reader)
-        } else {
-            _ = try TokenIdentityPage(&reader)
+        switch name {
+        case "token-status-reply": _ = try TokenState(&reader)
+        case "token-login-reply": _ = try TokenLoginState(&reader)
+        default: _ = try TokenIdentityPage(&reader)
         }
         try reader.end()
     }

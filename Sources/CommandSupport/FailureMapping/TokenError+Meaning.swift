@@ -75,6 +75,14 @@ extension TokenError: ReportableFailure {
         case .foregroundTimeout:
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "serve without this fault: keyshare-provider serve")
+        case .wrongPasscode:
+            FailureMeaning(
+                .refused, obstacle.rawValue,
+                hint: "set one that you know: keyshare-device passcode set --password-stdin")
+        case .passcodeLocked:
+            FailureMeaning(
+                .refused, obstacle.rawValue, hint: "begin anew: keyshare-device passcode reset-tries")
+        case .notLoggedIn: FailureMeaning(.refused, obstacle.rawValue, hint: "log in again")
         }
     }
 
@@ -88,7 +96,8 @@ extension TokenObstacle {
     /// The code under which a token that hides nothing says it.
     fileprivate var code: TokenError.Code {
         switch self {
-        case .deviceLocked, .foregroundTimeout: .authenticationNeeded
+        case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded
+        case .wrongPasscode, .passcodeLocked: .authenticationFailed
         case .passcodeRemoved, .notRegistered, .keyMissing: .objectNotFound
         case .userDenied, .userCanceled, .userTimedOut: .canceledByUser
         case .notEntitled: .tokenNotFound
@@ -113,6 +122,9 @@ extension TokenObstacle {
         case .undecryptable: "the data do not decrypt with this key"
         case .usageForbids: "the certificate's key usage does not allow it"
         case .foregroundTimeout: "the provider's app was not opened for too long"
+        case .wrongPasscode: "the passcode was wrong"
+        case .passcodeLocked: "the passcode was wrong too often"
+        case .notLoggedIn: "the login is over"
         }
     }
 }

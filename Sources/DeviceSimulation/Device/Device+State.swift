@@ -72,7 +72,7 @@ extension Device {
         try keep(status.changed(to: .new, isClosing: false))
     }
 
-    /// Removes the passcode, and deletes the keychain items of
+    /// Removes the passcode together with its value (``DevicePasscode``), and deletes the keychain items of
     /// ``Accessibility/whenPasscodeSetThisDeviceOnly``. Does nothing when there is no passcode.
     ///
     /// - Throws: `DeviceError.Code.locked` unless the device is unlocked; `KeychainError` when the items cannot be
@@ -88,6 +88,7 @@ extension Device {
         }
         // The items go first: after an interruption there may be a passcode without items, never items without one.
         try KeychainStore.removeItemsThatNeedPasscode(of: self)
+        try DevicePasscode(self).forget()
         try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
 

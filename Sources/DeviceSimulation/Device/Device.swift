@@ -166,13 +166,20 @@ package struct Device: Sendable, Hashable {
     /// The names of a device's files and folders, sockets left out. The keychain is the last to be erased, because a
     /// folder counts as a device by it.
     static let names = [
-        "containers", "groups", "notifications", "pasteboard", "presence", "presence.lock", "public",
+        "containers", "groups", "notifications", "passcode", "passcode-tries", "passcode.lock", "pasteboard",
+        "presence", "presence.lock", "public",
         "state", "state.lock", "trials",
         keychainName,
     ]
 
     /// The path of the file that says how the user answers, which may be missing.
     var presencePath: String { folder + "/presence" }
+
+    /// The path of the file that holds the passcode, which may be missing.
+    var passcodePath: String { folder + "/passcode" }
+
+    /// The path of the file that counts wrong tries of the passcode, which may be missing.
+    var passcodeTriesPath: String { folder + "/passcode-tries" }
 
     /// The path of the keychain's folder, which may be missing.
     var keychainPath: String { folder + "/" + Self.keychainName }

@@ -80,7 +80,7 @@ extension PKCS11 {
                     "# The public keys, for authorized_keys on HOST:", "ssh-keygen -D \(quoted)",
                     "# Logging in:", "ssh -I \(quoted) HOST",
                     "# For good, a line for ~/.ssh/config:", "# PKCS11Provider \(module)",
-                    "# Through an agent; the token asks for no PIN, so any will do:",
+                    "# Through an agent; its question for a PIN matters where keyshare-provider serves with --token-login pin alone:",
                     "eval \"$(ssh-agent -P \(folder)/*')\"", "ssh-add -s \(quoted)",
                 ]
             case .openssl:
@@ -106,8 +106,8 @@ extension PKCS11 {
             case .java:
                 [
                     "printf 'name=keyshare\\nlibrary=%s\\nslotListIndex=0\\n' \(quoted) > keyshare.cfg",
-                    "# The token asks for no PIN, so any will do.",
-                    "keytool -list -keystore NONE -storetype PKCS11 -storepass 0000 "
+                    "# The PIN is the device's passcode: 123456, unless keyshare-device passcode set another.",
+                    "keytool -list -keystore NONE -storetype PKCS11 -storepass 123456 "
                         + "-providerClass sun.security.pkcs11.SunPKCS11 -providerArg keyshare.cfg",
                 ]
             case .gnutls:

@@ -108,7 +108,7 @@ struct Serve: AsyncParsableCommand {
         let provider = try Provider(
             store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: tokenKeys, fixedPassword: fault?.password,
+            token: token.gate(before: tokenKeys), fixedPassword: fault?.password,
             now: { clock.now },
             putOnPasteboard: {
                 // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import KeyShareProvider
+import PersistentToken
 
 /// How the persistent token behaves while the provider serves.
 struct TokenServiceOptions: ParsableArguments {
@@ -25,6 +26,12 @@ struct TokenServiceOptions: ParsableArguments {
             valueName: "seconds"))
     var presenceTimeout: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "How programs log in to the token through PKCS #11: presence (they need not), path (the user is asked), pin (the device's passcode); with +always keys for non-repudiation ask at each use. (default: presence)",
+            valueName: "mode"))
+    var tokenLogin: TokenLoginName?
+
     func validate() throws {
         guard (0...86_400).contains(presenceCache ?? 0) else {
             throw ValidationError("--presence-cache takes a number from 0 to 86400")
@@ -46,6 +53,21 @@ struct TokenServiceOptions: ParsableArguments {
             sleep: { try await Task.sleep(for: $0) })
     }
 
+    /// The logins before the keys.
+    func gate(before keys: TokenKeys) -> TokenGate {
+        var behaviour = TokenGate.Behaviour()
+        switch tokenLogin ?? .presence {
+        case .presence: break
+        case .path, .pathAlways: behaviour.mode = .path
+        case .pin, .pinAlways: behaviour.mode = .pin
+        }
+        behaviour.asksAlways = tokenLogin == .pathAlways || tokenLogin == .pinAlways
+        return TokenGate(
+            keys, behaviour: behaviour,
+            presenceTimeout: presenceTimeout.map { .seconds($0) } ?? TokenKeys.Behaviour().presenceTimeout,
+            sleep: { try await Task.sleep(for: $0) })
+    }
+
     /// What is unusual about the token, for people; nil where nothing is.
     var note: String? {
         let parts = [
@@ -58,6 +80,13 @@ struct TokenServiceOptions: ParsableArguments {
     static let faults = TokenFault.allCases.map { fault in
         "  " + fault.rawValue.padding(toLength: 29, withPad: " ", startingAt: 0) + fault.explanation
     }.joined(separator: "\n")
+}
+
+/// The ways to log in to the token, as the command line names them.
+enum TokenLoginName: String, CaseIterable, ExpressibleByArgument {
+    case presence, path, pin
+    case pathAlways = "path+always"
+    case pinAlways = "pin+always"
 }
 
 extension TokenFault: ExpressibleByArgument {}

@@ -55,7 +55,7 @@ extension ProviderRequest {
         case .present(let types, _, _): types.joined(separator: " ")
         case .use(let use), .useBegin(let use): use.objectID
         case .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,
-            .tokenObjects:
+            .tokenObjects, .tokenLogin:
             ""
         }
     }

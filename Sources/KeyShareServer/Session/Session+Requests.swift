@@ -125,7 +125,7 @@ extension Session {
             return perform(
                 .identities(container: container, cursor: cursor, limit: pageLimit(limit)), requestID)
         case .tokens, .use, .useBegin, .useUpdate, .useEnd, .useCancel, .tokenStatus,
-            .tokenObjects:
+            .tokenObjects, .tokenLogin:
             return hasToken ? answerAboutTokens(request, requestID) : failure(Self.noToken, requestID)
         }
     }
@@ -154,6 +154,8 @@ extension Session {
             return perform(.tokenStatus, requestID)
         case .tokenObjects(let cursor, let limit):
             return perform(.tokenObjects(cursor: cursor, limit: pageLimit(limit)), requestID)
+        case .tokenLogin(let login):
+            return perform(.logIn(login), requestID)
         default:
             return failure(ProviderFailure(.internalError, "this request is not about tokens"), requestID)
         }
@@ -264,7 +266,8 @@ extension Session {
             reply(.used(result), to: question)
         case (.useOfMessage, .used(let result)):
             reply(.useEnded(result), to: question)
-        case (.use, .tokenFailed(let error)), (.useOfMessage, .tokenFailed(let error)):
+        case (.use, .tokenFailed(let error)), (.useOfMessage, .tokenFailed(let error)),
+            (.logIn, .tokenFailed(let error)):
             reply(.tokenFailure(error), to: question)
         case (.grant(let identifier), .granted(let item)):
             grant(identifier, item, question)

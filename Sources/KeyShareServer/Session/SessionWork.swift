@@ -21,6 +21,7 @@ package enum SessionWork: Sendable, Hashable {
     case tokenStatus
     case tokenObjects(cursor: String?, limit: Int)
     case use(TokenUse)
+    case logIn(TokenLogin)
     /// The use at the end of a message that came in parts.
     case useOfMessage(handle: UInt32)
 
@@ -99,6 +100,15 @@ package enum SessionWork: Sendable, Hashable {
                 } catch {
                     return .tokenFailed(error)
                 }
+            case .logIn(let login):
+                let token = try Self.token(of: service)
+                let state: TokenLoginState
+                do throws(TokenError) {
+                    state = try await token.logIn(login)
+                } catch {
+                    return .tokenFailed(error)
+                }
+                return try Self.encoded(.tokenLogin(state), requestID)
             case .useOfMessage:
                 throw ProviderFailure(.internalError, "a message is ended before its use is asked for")
             }
@@ -118,7 +128,7 @@ package enum SessionWork: Sendable, Hashable {
             case .choose(let row, let types):
                 return .chosen(try await service.choose(row, types: types))
             case .page, .item, .services, .grant, .present, .facts, .identities, .tokens, .tokenStatus,
-                .tokenObjects, .use, .useOfMessage:
+                .tokenObjects, .use, .logIn, .useOfMessage:
                 throw ProviderFailure(.internalError, "there is nothing to make")
             }
         } catch {
@@ -178,6 +188,9 @@ extension SessionWork {
         case .tokenStatus: "token status"
         case .tokenObjects(_, let limit): "token objects, \(limit)"
         case .use(let use): "\(use.operation) with \(use.objectID.logSafe), \(use.algorithm.logSafe)"
+        case .logIn(.state): "the login's state"
+        case .logIn(.presence): "login by presence"
+        case .logIn(.passcode): "login by passcode"
         case .useOfMessage(let handle): "use of message \(handle)"
         }
     }

@@ -1,0 +1,116 @@
+public import CPKCS11
+internal import SecretMemory
+internal import TokenClient
+
+// Logging in and out (PKCS #11 5.6).
+
+extension Library {
+    /// How long a PIN may be, in bytes.
+    static let pinLengths: ClosedRange<CK_ULONG> = 4...CK_ULONG(TokenWire.longestPIN)
+
+    /// Logs the user in, in the way that the provider asks for.
+    ///
+    /// Where programs need not log in, one that does it all the same finds that it works; only a wrong PIN is refused.
+    fileprivate func logIn(
+        _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
+    ) throws(Refusal) {
+        let slot = try withState { state throws(Refusal) in
+            let (slot, hasOperation) = try state.sessions.with(session) { session throws(Refusal) in
+                (session.slot, !session.operations.isEmpty)
+            }
+            switch user {
+            case CKU_USER:
+                guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
+            case CKU_CONTEXT_SPECIFIC:
+                guard hasOperation else { throw Refusal(CKR_OPERATION_NOT_INITIALIZED) }
+            default: throw Refusal(CKR_USER_TYPE_INVALID, "the token has no security officer")
+            }
+            return slot
+        }
+        let ticket = unsafe try ticket(pin, pinLength)
+        try withState { state throws(Refusal) in
+            guard user == CKU_USER else {
+                return try state.sessions.with(session) { session throws(Refusal) in
+                    for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
+                }
+            }
+            // Another thread may have logged in meanwhile.
+            guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
+            state.logins[slot] = ticket
+        }
+    }
+
+    /// Proves to the provider that the user is there.
+    ///
+    /// - Returns: what uses carry from now on; empty where they need nothing.
+    private func ticket(_ pin: CK_UTF8CHAR_PTR?, _ length: CK_ULONG) throws(Refusal) -> [UInt8] {
+        do throws(TokenClientError) {
+            let mode = try client.loginMode()
+            let login: TokenLogin
+            if let pin = unsafe pin {
+                guard length <= Self.pinLengths.upperBound else { throw Self.tooLong }
+                let bytes = unsafe UnsafeBufferPointer(start: pin, count: Int(length))
+                login = .passcode(unsafe SecretBytes(bytes))
+            } else {
+                guard length == 0, mode != .pin else { throw Self.noPIN }
+                guard mode == .path else { return [] }
+                login = .presence
+            }
+            let ticket = try client.logIn(login).ticket
+            return mode == .presence ? [] : ticket
+        } catch {
+            if error == Self.noPIN { throw Refusal(CKR_ARGUMENTS_BAD, "there is no PIN") }
+            throw Refusal(ofLogin: error)
+        }
+    }
+
+    private static let noPIN = TokenClientError.absent("there is no PIN")
+    private static let tooLong = TokenClientError.token(
+        code: -5, obstacle: "wrong-passcode", reason: "the PIN is too long")
+}
+
+extension Library.State {
+    /// Ends the login of a slot. The handles of private objects are not good any more, even after the next login.
+    mutating func logOut(_ slot: CK_SLOT_ID) {
+        logins[slot] = nil
+        catalogue.forgetPrivateHandles { [slots] in slots.shows($0, in: slot) }
+        sessions.logOut(slot)
+    }
+
+    /// Ends the login of a slot where its last session was closed (PKCS #11 5.6, `C_CloseSession`).
+    mutating func logOutIfClosed(_ slot: CK_SLOT_ID) {
+        if logins[slot] != nil, !sessions.hasSession(slot) { logOut(slot) }
+    }
+}
+
+/// `C_Login` logs the user in (PKCS #11 5.6).
+@c @implementation public func C_Login(
+    _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
+) -> CK_RV {
+    Library.call("C_Login") { library throws(Refusal) in
+        unsafe try library.logIn(session, user, pin, pinLength)
+    }
+}
+
+/// `C_LoginUser` logs a user of a name in, which the token's user does not have (PKCS #11 3.0, 5.6).
+@c @implementation public func C_LoginUser(
+    _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG,
+    _ name: CK_UTF8CHAR_PTR?, _ nameLength: CK_ULONG
+) -> CK_RV {
+    Library.call("C_LoginUser") { library throws(Refusal) in
+        try library.withState { _ throws(Refusal) in }
+        guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the user has no name") }
+        unsafe try library.logIn(session, user, pin, pinLength)
+    }
+}
+
+/// `C_Logout` logs the user out (PKCS #11 5.6).
+@c @implementation public func C_Logout(_ session: CK_SESSION_HANDLE) -> CK_RV {
+    Library.call("C_Logout") { library throws(Refusal) in
+        try library.withState { state throws(Refusal) in
+            let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
+            guard state.logins[slot] != nil else { throw Refusal(CKR_USER_NOT_LOGGED_IN) }
+            state.logOut(slot)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import CPKCS11
+internal import TokenClient
+
+/// The slots: one for the whole token, or one for each registration where `KEYSHARE_PKCS11_SLOTS` says so, as each is a
+/// token of its own on the device. A slot keeps its number for as long as the module is initialized.
+struct SlotTable: Sendable {
+    /// The slot of the whole token; also the empty slot where no registration is known.
+    static let whole: CK_SLOT_ID = 0
+
+    /// Whether each registration has a slot.
+    let isPerToken: Bool
+    /// The registrations of the slots from 1 on.
+    private var objectIDs: [String] = []
+
+    init(isPerToken: Bool) {
+        self.isPerToken = isPerToken
+    }
+
+    /// What `KEYSHARE_PKCS11_SLOTS` says: `token` for a slot for each registration.
+    static var environmentIsPerToken: Bool { ProviderPlace.environment("KEYSHARE_PKCS11_SLOTS") == "token" }
+
+    /// The slots, in ascending order.
+    var all: [CK_SLOT_ID] {
+        guard isPerToken, !objectIDs.isEmpty else { return [Self.whole] }
+        return objectIDs.indices.map { CK_SLOT_ID($0) + 1 }
+    }
+
+    /// Gives slots to registrations that have none.
+    mutating func update(with catalogue: Catalogue) {
+        guard isPerToken else { return }
+        let known = Set(objectIDs)
+        objectIDs += catalogue.registrations.filter { !known.contains($0) }
+    }
+
+    /// The registration of a slot; nil for the slot of the whole token.
+    func objectID(of slot: CK_SLOT_ID) -> String? {
+        guard isPerToken, slot > 0, slot <= CK_SLOT_ID(objectIDs.count) else { return nil }
+        return objectIDs[Int(slot) - 1]
+    }
+
+    /// Whether an object is to be found in a slot.
+    func shows(_ object: TokenObject, in slot: CK_SLOT_ID) -> Bool {
+        guard isPerToken, let identity = object.identity else { return true }
+        return objectID(of: slot) == identity.objectID
+    }
+}
