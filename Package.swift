@@ -212,7 +212,7 @@ let package = Package(
             name: "KeyShareDeviceCommand",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SharingChannels", "WebView",
+                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory", "SharingChannels", "WebView",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -426,7 +426,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
             name: "fuzz",
             dependencies: [
                 "CFuzzer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility", "SecretMemory",
-                "UTTypes", "ZipBundles",
+                "TokenClient", "UTTypes", "ZipBundles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],

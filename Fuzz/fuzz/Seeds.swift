@@ -29,7 +29,9 @@ enum Seeds {
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
                 UInt8(String(digits[$0...$0 + 1]), radix: 16)
             }
-            try write(bytes, to: "\(folder)/wire", number: number)
+            for target in ["wire", "module"] {
+                try write(bytes, to: "\(folder)/\(target)", number: number)
+            }
         }
     }
 

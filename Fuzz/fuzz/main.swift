@@ -2,7 +2,7 @@ import CFuzzer
 import Foundation
 
 // usage: fuzz TARGET [libFuzzer's arguments], or fuzz seeds FOLDER [FRAMES ...] to write seeds for every target,
-// those of the wire from files of golden frames.
+// those of the wire and of the PKCS #11 module from files of golden frames.
 
 let arguments = CommandLine.arguments
 
@@ -22,9 +22,10 @@ case "pkcs12"?: exit(run { PKCS12Target.test($0) })
 case "zip"?: exit(run { ZipTarget.test($0) })
 case "types"?: exit(run { TypesTarget.test($0) })
 case "wire"?: exit(run { WireTarget.test($0) })
+case "module"?: exit(run { ModuleTarget.test($0) })
 default:
     FileHandle.standardError.write(
-        Data("usage: fuzz pkcs12|zip|types|wire [options], fuzz seeds FOLDER\n".utf8))
+        Data("usage: fuzz pkcs12|zip|types|wire|module [options], fuzz seeds FOLDER\n".utf8))
     exit(64)
 }
 

@@ -9,7 +9,7 @@ struct Catalogue: Sendable {
     /// The change count of the list; nil before it was read.
     private(set) var changeCount: UInt64?
     /// How programs log in, as the list was made for.
-    private(set) var mode = TokenLoginState.Mode.presence
+    private(set) var mode = LoginState.Mode.presence
     /// The registrations, in the order of the list.
     private(set) var registrations: [String] = []
     /// The handles, in the order of the list.
@@ -40,7 +40,7 @@ struct Catalogue: Sendable {
     ///   - list: the list.
     ///   - mode: how programs log in.
     ///   - isPerToken: whether each registration has a slot, and so a key pair, of its own.
-    mutating func replace(_ list: TokenIdentityPage, _ mode: TokenLoginState.Mode, isPerToken: Bool) {
+    mutating func replace(_ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool) {
         changeCount = list.changeCount
         self.mode = mode
         holder = list.holder
@@ -53,7 +53,7 @@ struct Catalogue: Sendable {
 
     /// The objects of identities: a certificate of each, and one pair of keys for all certificates of a key.
     private static func objects(
-        of identities: [TokenIdentity], _ mode: TokenLoginState.Mode, isPerToken: Bool
+        of identities: [TokenIdentity], _ mode: LoginState.Mode, isPerToken: Bool
     ) -> [TokenObject] {
         var newest: [[UInt8]: TokenIdentity] = [:]
         for identity in identities where !identity.isAuthority {

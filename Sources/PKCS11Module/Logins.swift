@@ -46,7 +46,7 @@ extension Library {
     private func ticket(_ pin: CK_UTF8CHAR_PTR?, _ length: CK_ULONG) throws(Refusal) -> [UInt8] {
         do throws(TokenClientError) {
             let mode = try client.loginMode()
-            let login: TokenLogin
+            let login: LoginRequest
             if let pin = unsafe pin {
                 guard length <= Self.pinLengths.upperBound else { throw Self.tooLong }
                 let bytes = unsafe UnsafeBufferPointer(start: pin, count: Int(length))

@@ -58,7 +58,7 @@ extension Library {
 
 extension Library {
     /// How a program logs in, and how often it may fail.
-    fileprivate func loginState() throws(Refusal) -> TokenLoginState {
+    fileprivate func loginState() throws(Refusal) -> LoginState {
         do throws(TokenClientError) {
             return try client.loginState()
         } catch {
@@ -67,7 +67,7 @@ extension Library {
     }
 }
 
-extension TokenLoginState {
+extension LoginState {
     /// What `CK_TOKEN_INFO` says about logging in.
     fileprivate var tokenFlags: CK_FLAGS {
         var flags = hasPasscode ? CKF_USER_PIN_INITIALIZED : 0

@@ -42,6 +42,8 @@ struct Connection: ~Copyable, Sendable {
     /// from ours.
     let inode: UInt64
     private var lastID: UInt32 = 0
+    /// The time-out for receiving that the socket has, in milliseconds; 0 for none.
+    private var receiveTimeout: Int32 = 0
     private var buffer = [UInt8](repeating: 0, count: TokenWire.replyLimit)
 
     private init(descriptor: Int32, inode: UInt64) {
@@ -146,7 +148,7 @@ struct Connection: ~Copyable, Sendable {
     /// - Returns: its length, at least 9.
     private mutating func receive(_ deadline: Deadline) throws(TokenClientError) -> Int {
         var (got, needed) = (0, 4)
-        Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: deadline.millisecondsLeft)
+        limitReceiving(to: deadline.millisecondsLeft)
         while got < needed {
             let descriptor = descriptor
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -158,7 +160,7 @@ struct Connection: ~Copyable, Sendable {
                 throw .lost
             } else {
                 try retry(deadline)
-                Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: deadline.millisecondsLeft)
+                limitReceiving(to: deadline.millisecondsLeft)
             }
             if needed == 4, got >= 4 {
                 let length = buffer[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -172,6 +174,14 @@ struct Connection: ~Copyable, Sendable {
         }
         guard got == needed else { throw .malformed("bytes stand behind the reply") }
         return got
+    }
+
+    /// Sets the time-out for receiving, unless the socket has one that is hardly longer: most requests have one and the same,
+    /// and a call of the system for each would cost more than it saves.
+    private mutating func limitReceiving(to milliseconds: Int32) {
+        guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
+        Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)
+        receiveTimeout = milliseconds
     }
 
     private mutating func wipe(_ length: Int) {

@@ -33,7 +33,7 @@ package final class TokenClient: Sendable {
     /// Whether the provider of the last connection takes logins.
     private let takesLogins = Atomic<Bool>(false)
     /// What was heard last about logging in, and after which opening.
-    private let knownMode = Mutex<(mode: TokenLoginState.Mode, opening: Int)?>(nil)
+    private let knownMode = Mutex<(mode: LoginState.Mode, opening: Int)?>(nil)
 
     /// A client that knows no provider yet.
     ///
@@ -65,14 +65,14 @@ package final class TokenClient: Sendable {
     /// Asks how a program logs in, and how many wrong PINs the token still takes.
     ///
     /// - Throws: `TokenClientError`.
-    package func loginState() throws(TokenClientError) -> TokenLoginState {
+    package func loginState() throws(TokenClientError) -> LoginState {
         try logIn(.state)
     }
 
     /// Asks how a program logs in, unless the provider has said so already.
     ///
     /// - Throws: `TokenClientError`.
-    package func loginMode() throws(TokenClientError) -> TokenLoginState.Mode {
+    package func loginMode() throws(TokenClientError) -> LoginState.Mode {
         let opening = openings.load(ordering: .acquiring)
         if let known = knownMode.withLock({ $0 }), known.opening == opening, opening > 0 { return known.mode }
         let mode = try loginState().mode
@@ -83,7 +83,7 @@ package final class TokenClient: Sendable {
     /// Logs in. Where the user is asked, this takes as long as the user does.
     ///
     /// - Throws: `TokenClientError`.
-    package func logIn(_ login: TokenLogin) throws(TokenClientError) -> TokenLoginState {
+    package func logIn(_ login: LoginRequest) throws(TokenClientError) -> LoginState {
         var time = Self.presenceTime
         if case .state = login { time = Self.replyTime }
         // Whether the provider takes logins is known once there is a connection.
@@ -91,7 +91,7 @@ package final class TokenClient: Sendable {
         guard takesLogins.load(ordering: .acquiring) else { return .none }
         let body = Self.body(try ask(.tokenLogin(login), hasSecret: false, time))
         var reader = ReplyReader(body[...])
-        let state = try TokenLoginState(&reader)
+        let state = try LoginState(&reader)
         try reader.end()
         return state
     }
@@ -111,11 +111,12 @@ package final class TokenClient: Sendable {
     private func identitiesOfOneList() throws(TokenClientError) -> TokenIdentityPage? {
         var whole: TokenIdentityPage?
         var cursor: String?
+        var limit = Self.firstPage
         let deadline = Deadline.after(milliseconds: 15 * Self.replyTime)
         repeat {
             let body: [UInt8]
             do {
-                body = try plain(.tokenObjects(cursor: cursor))
+                body = try plain(.tokenObjects(cursor: cursor, limit: limit))
             } catch {
                 // The cursor of an earlier list means nothing (code 4, notAvailable).
                 if cursor != nil, case .provider(code: 4, reason: _) = error { return nil }
@@ -127,11 +128,22 @@ package final class TokenClient: Sendable {
             guard whole == nil || whole?.changeCount == page.changeCount else { return nil }
             if whole == nil { whole = page } else { whole?.identities += page.identities }
             cursor = page.nextCursor
+            limit = Self.pageLimit(after: page.identities.count, bytes: body.count)
             guard let count = whole?.identities.count, count <= Self.mostIdentities,
                 !(page.identities.isEmpty && cursor != nil), deadline.millisecondsLeft > 0
             else { throw .malformed("the list of the tokens does not end") }
         } while cursor != nil
         return whole
+    }
+
+    /// The most identities of the first page: as many as fit nearly always.
+    private static let firstPage: UInt16 = 16
+
+    /// The most identities of a page, if they are as long as those of the page before. A page that does not fit is made
+    /// again by the provider, with half as many.
+    private static func pageLimit(after count: Int, bytes: Int) -> UInt16 {
+        guard count > 0 else { return firstPage }
+        return UInt16(clamping: max(1, TokenWire.replyLimit * 15 / 16 / max(1, bytes / count)))
     }
 
     /// Has a key used.

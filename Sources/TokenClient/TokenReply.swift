@@ -96,7 +96,7 @@ package struct TokenState: Sendable, Equatable {
 }
 
 /// What a provider says about logging in, and what a login gives.
-package struct TokenLoginState: Sendable, Equatable {
+package struct LoginState: Sendable, Equatable {
     /// How a program logs in.
     package enum Mode: UInt8, Sendable {
         /// It need not.
@@ -117,7 +117,7 @@ package struct TokenLoginState: Sendable, Equatable {
     package var ticket: [UInt8]
 
     /// What a provider has that knows no logins.
-    static let none = TokenLoginState(mode: .presence, hasPasscode: true, triesLeft: 3, ticket: [])
+    static let none = LoginState(mode: .presence, hasPasscode: true, triesLeft: 3, ticket: [])
 
     private init(mode: Mode, hasPasscode: Bool, triesLeft: Int, ticket: [UInt8]) {
         self.mode = mode

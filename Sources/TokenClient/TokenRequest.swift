@@ -69,7 +69,11 @@ package struct TokenRequest: Sendable {
     package static var tokenStatus: TokenRequest { TokenRequest(.tokenStatus).ended() }
 
     /// Asks for a page of the token's objects.
-    package static func tokenObjects(cursor: String?) -> TokenRequest {
+    ///
+    /// - Parameters:
+    ///   - cursor: what the page before gave; nil for the first page.
+    ///   - limit: the most objects; 0 leaves the number to the provider.
+    package static func tokenObjects(cursor: String?, limit: UInt16 = 0) -> TokenRequest {
         var request = TokenRequest(.tokenObjects)
         if let cursor {
             request.frame.append(1)
@@ -77,12 +81,12 @@ package struct TokenRequest: Sendable {
         } else {
             request.frame.append(0)
         }
-        request.append(UInt16(0))
+        request.append(limit)
         return request.ended()
     }
 
     /// Logs in, or asks how.
-    package static func tokenLogin(_ login: TokenLogin) -> TokenRequest {
+    package static func tokenLogin(_ login: LoginRequest) -> TokenRequest {
         var request = TokenRequest(.tokenLogin, capacity: TokenWire.longestPIN + 3)
         switch login {
         case .state: request.frame.append(contentsOf: [0, 0, 0])
@@ -171,7 +175,7 @@ package struct TokenRequest: Sendable {
 }
 
 /// What a login asks for.
-package enum TokenLogin: Sendable {
+package enum LoginRequest: Sendable {
     /// How a program logs in; nobody is logged in.
     case state
     /// The user's presence.
@@ -197,6 +201,7 @@ package struct KeyUse: Sendable, Equatable {
             case signatureForm = 7
             case ticket = 8
         }
+        /// Which parameter it is.
         package let number: Number
         let value: [UInt8]
 

@@ -36,7 +36,7 @@ struct TokenSessionTests {
         let requests = WireSamples.version2.requests.map(\.request).filter {
             ![.hello, .statistics, .events].contains($0.messageType)
         }
-        #expect(requests.count == 12)
+        #expect(requests.count == 16)
         for request in requests {
             var older = try Self.peer(version: 1).peer
             #expect(try older.ask(request) == [.failure(.unknownRequest, 1)])

@@ -83,12 +83,12 @@ struct FrameTests {
         #expect(state.changeCount == 7 && state.tokenCount == 3 && state.isUnlocked)
         #expect(state.deviceSerial == "0123456789ABCDEF")
         reader = try Self.body("token-login-reply")
-        let login = try TokenLoginState(&reader)
+        let login = try LoginState(&reader)
         try reader.end()
         #expect(login.mode == .pin && login.hasPasscode && login.triesLeft == 3)
         #expect(login.ticket == WireSamples.ticket)
         reader = try Self.body("token-login-none")
-        #expect(try TokenLoginState(&reader).ticket.isEmpty)
+        #expect(try LoginState(&reader).ticket.isEmpty)
         reader = try Self.body("token-objects-always")
         #expect(try TokenIdentityPage(&reader).identities.map(\.asksAlways) == [true])
         reader = try Self.body("token-objects-reply")
@@ -140,7 +140,7 @@ struct FrameTests {
         var reader = ReplyReader(body)
         switch name {
         case "token-status-reply": _ = try TokenState(&reader)
-        case "token-login-reply": _ = try TokenLoginState(&reader)
+        case "token-login-reply": _ = try LoginState(&reader)
         default: _ = try TokenIdentityPage(&reader)
         }
         try reader.end()

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -12,9 +13,11 @@ import time
 
 from toolbox import build
 from toolbox.device import Device
-from toolbox.report import need
+from toolbox.report import Skip, need
 
 CALLER = pathlib.Path(__file__).with_name("pkcs11_caller.py")
+# The module under the address sanitizer, which `asan` builds.
+SANITIZED = build.PACKAGE / ".build-asan-module"
 
 
 class Registered(Device):
@@ -29,10 +32,10 @@ class Registered(Device):
         self.provider("token", "add", "--all")
         self.serve(*serve)
 
-    def caller(self, *arguments, **variables):
+    def caller(self, *arguments, program=CALLER, module=None, **variables):
         """Starts a program that has loaded the module."""
         return subprocess.Popen(
-            [sys.executable, CALLER, build.module(), *map(str, arguments)], env=self.environment(**variables),
+            [sys.executable, program, module or build.module(), *map(str, arguments)], env=self.environment(**variables),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def call(self, *arguments, timeout=600, **variables):
@@ -139,6 +142,57 @@ def liar(full):
             return said + ", silence costs " + device.call("silent", KEYSHARE_SOCKET=quiet)
 
 
+def rules(full):
+    """The text of the standard, and the ways to log in."""
+    with Registered() as device:
+        said = [ended(device.caller(program=CALLER.with_name("pkcs11_rules.py")))]
+    logins = CALLER.with_name("pkcs11_logins.py")
+    for mode in ["presence", "path", "pin", "path+always", "pin+always"]:
+        with Registered("--token-login", mode) as device:
+            said.append(f"{mode} " + ended(device.caller("logins", mode, program=logins)))
+    for end in ["lock", "restart"]:
+        with Registered("--token-login", "pin") as device:
+            caller = device.caller("over", program=logins)
+            need(caller.stdout.readline() == "ready\n", "the login fails")
+            if end == "lock":
+                for word in ["lock", "unlock"]:
+                    need(device.run("keyshare-device", word).returncode == 0, word)
+            else:
+                device.stop()
+                device.serve("--token-login", "pin")
+            caller.stdin.write("\n")
+            caller.stdin.flush()
+            said.append(f"after a {end} " + ended(caller))
+    return ", ".join(said)
+
+
+def asan(full):
+    """Random sequences of calls, wrong arguments and a lying provider, with the module under the address sanitizer."""
+    clang = pathlib.Path(os.path.realpath(shutil.which("swiftc"))).with_name("clang")
+    runtime = subprocess.run(
+        [clang, "-print-file-name=libclang_rt.asan.so"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not os.path.exists(runtime):
+        runtime = subprocess.run(
+            [clang, "-print-file-name=libclang_rt.asan-x86_64.so"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not os.path.exists(runtime):
+        raise Skip("the toolchain has no shared runtime of the address sanitizer")
+    flags = ["--sanitize=address", "--scratch-path", SANITIZED, "--product", "keyshare-pkcs11", "-Xswiftc", "-use-ld=lld",
+             "-Xlinker", "--allow-shlib-undefined", "-Xlinker", "-z", "-Xlinker", "undefs"]
+    made = subprocess.run(["swift", "build", *flags], cwd=build.PACKAGE, capture_output=True, text=True)
+    need(made.returncode == 0, "the module cannot be built: " + made.stdout[-500:])
+    module = SANITIZED / "debug/libkeyshare-pkcs11.so"
+    variables = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "PYTHONMALLOC": "malloc"}
+    said = []
+    with Registered() as device:
+        for what in [("arguments",), ("sequences", 10_000, 7), ("attacks",)]:
+            said.append(what[0] + " " + ended(device.caller(*what, module=module, **variables), 3_600))
+        path = os.path.join(device.scratch, "liar")
+        Liar(path, device.socket)
+        said.append("liar " + ended(
+            device.caller("liar", 120 if full else 20, module=module, KEYSHARE_SOCKET=path, **variables), 600))
+    return ", ".join(said)
+
+
 def forks(full):
     with Registered() as device:
         return device.call("forks")
@@ -149,13 +203,20 @@ def threads(full):
         return device.call("threads", 64, 1_000 if full else 50, timeout=3_600)
 
 
+def processes(full):
+    """Several programs at once, each with threads of its own."""
+    with Registered() as device:
+        running = [device.caller("threads", 4, 500 if full else 50) for _ in range(4)]
+        return "; ".join(ended(one, 3_600) for one in running)
+
+
 def restarts(full):
     said = []
-    for kind in ["sign", "find", "parts", "info"]:
+    for kind in ["sign", "parts", "decrypt", "derive", "find", "attributes", "info", "slots", "sessions", "login"]:
         with Registered() as device:
-            caller = device.caller("restarts", kind)
+            caller = device.caller(kind, program=CALLER.with_name("pkcs11_restarts.py"))
             need(caller.stdout.readline() == "ready\n", "the caller does not begin")
-            for _ in range(20 if full else 5):
+            for _ in range(20 if full else 3):
                 time.sleep(0.2)
                 device.server.send_signal(signal.SIGKILL)
                 device.server.wait()

@@ -377,50 +377,6 @@ def thread_load(module, full, threads="64", count="50"):
     print(f"{int(threads) * int(count)} signatures in {time.monotonic() - begun:.1f} s")
 
 
-def restarts(module, full, kind):
-    """Calls of one kind without end, until a line on standard input; the provider is killed meanwhile."""
-    module.need("C_Initialize", None)
-    session = module.open()
-    key = module.key(session)
-    verifier = Verifier(module, session, key)
-    print("ready", flush=True)
-    stopped = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.readline(), stopped.set()), daemon=True).start()
-    done = refused = 0
-    allowed = {0x30, 0x32, 0xE0, 0x60, 0x5}
-    while not stopped.is_set():
-        if kind == "sign":
-            answer = module.sign(session, key, SHA256_RSA_PKCS, b"restart")
-            code = OK if isinstance(answer, bytes) else answer
-            need(code != OK or verifier.accepts(answer, b"restart"), "a wrong signature")
-        elif kind == "find":
-            code = module.C_FindObjectsInit(session, None, 0)
-            if code == OK:
-                found, count = (ULONG * 64)(), ULONG()
-                module.C_FindObjects(session, found, 64, ctypes.byref(count))
-                need(count.value > 3, "objects are missing")
-                module.C_FindObjectsFinal(session)
-        elif kind == "parts":
-            code = module.C_SignInit(session, ctypes.byref(Mechanism(SHA256_RSA_PKCS, None, 0)), key)
-            part = b"p" * 50_000
-            for _ in range(4):
-                code = code or module.C_SignUpdate(session, part, len(part))
-            signature, length = ctypes.create_string_buffer(1024), ULONG(1024)
-            code = code or module.C_SignFinal(session, signature, ctypes.byref(length))
-            need(code != OK or verifier.accepts(signature.raw[:length.value], part * 4), "a wrong signature")
-        else:
-            code = module.C_GetTokenInfo(0, ctypes.create_string_buffer(4096))
-        if code == OK:
-            done += 1
-        else:
-            need(code in allowed, f"{kind} gave 0x{code:x}")
-            refused += 1
-            time.sleep(0.01)
-    # The handles from before the restarts are good.
-    still_works(module, session, key, verifier)
-    print(f"{kind}: {done} done, {refused} refused")
-
-
 def attacks(module, full):
     """The known ways to get at a key that is not to be had."""
     module.need("C_Initialize", None)
@@ -484,7 +440,7 @@ def empty(module, full):
 if __name__ == "__main__":
     WHAT = {
         "arguments": arguments, "sequences": sequences, "liar": against_liar, "silent": silent, "forks": forks,
-        "threads": thread_load, "restarts": restarts, "attacks": attacks,
+        "threads": thread_load, "attacks": attacks,
         "signing": signing, "empty": empty,
     }
     WHAT[sys.argv[2]](Module(sys.argv[1]), False, *sys.argv[3:])

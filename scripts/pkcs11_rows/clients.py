@@ -12,11 +12,17 @@ import sys
 import time
 
 from pkcs11_rows.token import PIN
-from toolbox import install, process
+from toolbox import process
 from toolbox.report import Missed, need
 
 MESSAGE = b"what is to be signed\n"
-ENGINES = "/usr/lib/x86_64-linux-gnu/engines-3/pkcs11.so"
+ENGINES = f"/usr/lib/{os.uname().machine}-linux-gnu/engines-3/pkcs11.so"
+
+
+def package_version(package):
+    """The version of a Debian package, without Debian's part."""
+    said = process.run("dpkg-query", "-W", "-f", "${Version}", package).stdout.decode()
+    return re.sub(r"^\d+:|[-+~].*$", "", said)
 
 
 def version(*command):
@@ -76,7 +82,7 @@ def pkcs11_tool(token):
             process.run(
                 "openssl", "pkeyutl", "-derive", "-inkey", ours, "-peerkey", identity.public_key, "-out", expected)
             need(derived.read_bytes() == expected.read_bytes(), f"{curve}: another secret")
-    return version("opensc-tool", "--version")
+    return package_version("opensc")
 
 
 def engine(token):
@@ -104,7 +110,7 @@ def openssl(token):
                 "openssl", "cms", "-decrypt", "-engine", "pkcs11", "-keyform", "engine", "-inkey", identity.key,
                 "-recip", identity.certificate, "-inform", "DER", "-in", sealed, **engine(token)).stdout
             need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: another plaintext")
-    return version("openssl", "version")
+    return version("openssl", "version") + ", " + package_version("libengine-pkcs11-openssl")
 
 
 @contextlib.contextmanager
@@ -148,7 +154,7 @@ def wait_for(port):
 
 def logins(token):
     """An identity of each kind of key that authenticates."""
-    return [token.of(kind, "sign")[-1] for kind in token.KINDS]
+    return [token.of(kind, "sign")[-1] for kind in token.KINDS if token.of(kind, "sign")]
 
 
 def curl(token):
@@ -205,9 +211,6 @@ def ssh(token):
         token.run("ssh-add", "-e", token.module, **variables)
     finally:
         os.kill(int(variables["SSH_AGENT_PID"]), signal.SIGTERM)
-    if os.geteuid() == 0:
-        # As another user than root the server could only let that user in; as root it needs the folder of its kind.
-        pathlib.Path("/run/sshd").mkdir(exist_ok=True)
     with ssh_server(token, signing) as port:
         for identity in logins(token):
             public = next(line for line in signing if line.endswith(identity.label))
@@ -221,6 +224,12 @@ def ssh(token):
     return version("ssh", "-V")
 
 
+def make_server_folder():
+    """Makes the folder that an OpenSSH server of root needs; it lets in its own user alone as anybody else's."""
+    if os.geteuid() == 0:
+        pathlib.Path("/run/sshd").mkdir(exist_ok=True)
+
+
 def user_name():
     return process.run("id", "-un").stdout.decode().strip()
 
@@ -231,6 +240,7 @@ def ssh_server(token, keys):
     host_key = token.file("host_key")
     if not host_key.exists():
         process.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", host_key)
+    make_server_folder()
     port = free_port()
     configuration = token.file("sshd_config", f"""
 ListenAddress 127.0.0.1:{port}
@@ -303,7 +313,7 @@ def nss(token):
                 "tstclnt", "-4", "-h", server, "-p", str(port), "-d", database, "-n", f"{name}:{identity.label}", "-w",
                 PIN, "-o", "-Q", succeeds=False)
             need(shown.returncode == 0, f"tstclnt, {identity.kind}: " + (shown.stdout + shown.stderr).decode()[-300:])
-    return process.run("dpkg-query", "-W", "-f", "${Version}", "libnss3-tools").stdout.decode()
+    return package_version("libnss3-tools")
 
 
 def java(token):
@@ -357,7 +367,7 @@ def pykcs11(token):
             "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
         token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
         need(output.read_bytes() == MESSAGE, "another plaintext")
-    return process.run("dpkg-query", "-W", "-f", "${Version}", "python3-pykcs11").stdout.decode()
+    return package_version("python3-pykcs11")
 
 
 def p11_kit(token):
@@ -377,7 +387,27 @@ def p11_kit(token):
         verify(token, identity, signature)
     finally:
         file.unlink()
-    return process.run("dpkg-query", "-W", "-f", "${Version}", "p11-kit").stdout.decode()
+    return package_version("p11-kit")
+
+
+def login_modes(token):
+    """Programs that log in, where the provider wants it; with `+always` those that can."""
+    for mode in ["path", "pin", "pin+always"]:
+        with type(token)(kinds=("rsa2048",), serve=("--token-login", mode), pin=PIN) as other:
+            tested = other.tool("--login", "--pin", PIN, "--test").stdout.decode()
+            need("No errors" in tested, f"{mode}: pkcs11-tool --test: {tested[-300:]}")
+            identity = logins(other)[0]
+            other.run("p11tool", f"--provider={other.module}", "--login", "--test-sign", identity.key, GNUTLS_PIN=PIN)
+            message, signature = other.file("message", MESSAGE), other.file("signature")
+            other.run("openssl", "dgst", "-engine", "pkcs11", "-keyform", "engine", "-sign", f"{identity.key}?pin-value={PIN}",
+                      "-sha256", "-out", signature, message, **engine(other))
+            verify(other, identity, signature)
+            configuration = other.file("java.cfg", f"name=keyshare\nlibrary={other.module}\nslotListIndex=0\n")
+            listing = other.run(
+                "keytool", "-list", "-keystore", "NONE", "-storetype", "PKCS11", "-storepass", PIN, "-providerClass",
+                "sun.security.pkcs11.SunPKCS11", "-providerArg", configuration).stdout.decode()
+            need(listing.count("PrivateKeyEntry") == 3, f"{mode}: keytool lists: {listing}")
+    return ""
 
 
 def chromium(token):
@@ -402,73 +432,3 @@ def chromium(token):
             policy.unlink()
         need("Client certificate" in page, "the server saw no certificate: " + page[-300:])
     return version("chromium", "--version")
-
-
-def printed(token):
-    """What `keyshare-device pkcs11 --for` prints is done as it stands there, with the words in capitals filled in."""
-    identity = logins(token)[0]
-    file = token.file("letter", MESSAGE)
-    environment = {**token.environment(), "PATH": os.environ["PATH"], "DISPLAY": "x", "SSH_ASKPASS": str(token.file("ask", "#!/bin/sh\necho 1234\n")),
-                   "SSH_ASKPASS_REQUIRE": "force"}
-    token.file("ask").chmod(0o700)
-    with tls_server(token) as port, ssh_server(token, []) as ssh_port:
-        token.file("authorized_keys").write_bytes(token.run("ssh-keygen", "-D", token.module).stdout)
-        token.file("authorized_keys").chmod(0o600)
-        for client in ["ssh", "openssl", "curl", "nss", "java", "gnutls", "p11-kit"]:
-            run = token.device.run("keyshare-device", "pkcs11", "--for", client, "--module", str(token.module))
-            need(run.returncode == 0, run.stderr)
-            script = run.stdout.replace("LABEL", identity.label.replace(" ", "%20")).replace("FILE", str(file))
-            script = script.replace("URL", f"--cacert {token.file('server.pem')} -sS https://localhost:{port}/")
-            if client == "ssh":
-                script = script.replace(
-                    " HOST", f" -F /dev/null -o StrictHostKeyChecking=no -o BatchMode=yes -o UserKnownHostsFile={token.file('known')}"
-                             f" -p {ssh_port} {user_name()}@127.0.0.1 true", )
-                script = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
-                script += "\nkill $SSH_AGENT_PID\n"
-            else:
-                script = script.replace(" HOST", f" --x509cafile={token.file('server.pem')} -p {port} localhost < /dev/null")
-            done = subprocess.run(
-                ["bash", "-ec", script], env=environment, cwd=token.folder, capture_output=True, timeout=120,
-                stdin=subprocess.DEVNULL)
-            need(done.returncode == 0, f"{client}: {done.stderr.decode()[-400:]}\n{script}")
-            shutil.rmtree(token.folder / "home/.config", ignore_errors=True)
-            shutil.rmtree(token.folder / "home/.pki", ignore_errors=True)
-    return ""
-
-
-# Name, packages by the tools that they bring, function.
-ROWS = [
-    ("pkcs11-tool", {"pkcs11-tool": "opensc"}, pkcs11_tool),
-    ("OpenSSL with its engine", {ENGINES: "libengine-pkcs11-openssl"}, openssl),
-    ("curl, TLS 1.2 and 1.3", {"curl": "curl", ENGINES: "libengine-pkcs11-openssl"}, curl),
-    ("GnuTLS", {"gnutls-cli": "gnutls-bin"}, gnutls),
-    ("ssh, ssh-agent, sshd", {"ssh": "openssh-client", "/usr/sbin/sshd": "openssh-server"}, ssh),
-    ("NSS: certutil, cmsutil, tstclnt", {"certutil": "libnss3-tools"}, nss),
-    ("Java: keytool", {"keytool": "default-jre-headless"}, java),
-    ("PyKCS11", {"/usr/lib/python3/dist-packages/PyKCS11": "python3-pykcs11"}, pykcs11),
-    ("p11-kit", {"p11-kit": "p11-kit"}, p11_kit),
-    ("Chromium, headless", {"chromium": "chromium"}, chromium),
-    ("the printed lines", {"p11-kit": "p11-kit"}, printed),
-]
-
-
-def run(wanted):
-    """Runs the rows whose names contain one of the texts, or all; gives 1 where one fails."""
-    from pkcs11_rows.token import Token
-    rows = [row for row in ROWS if not wanted or any(part in row[0] for part in wanted)]
-    need(rows, "no row has such a name")
-    missing = {tool: package for _, tools, _ in rows for tool, package in tools.items()
-               if not (os.path.exists(tool) if tool.startswith("/") else shutil.which(tool))}
-    if missing:
-        install.tools({f"{tool} is missing": package for tool, package in missing.items()})
-    failures = 0
-    with Token() as token:
-        for name, _, row in rows:
-            begun = time.monotonic()
-            try:
-                outcome = row(token)
-            except (Missed, OSError, subprocess.SubprocessError, KeyError, StopIteration) as reason:
-                outcome, failures = f"FAILS: {reason!r}" if not isinstance(reason, Missed) else f"FAILS: {reason}", failures + 1
-            print(f"{name:34}{time.monotonic() - begun:6.1f} s  {outcome}", flush=True)
-    print(f"{len(rows)} clients, {failures} failures")
-    return 1 if failures else 0

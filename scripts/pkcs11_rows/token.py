@@ -38,7 +38,9 @@ class Token:
     KINDS = ("rsa2048", "p256", "p384")
     TYPES = ("signature", "encryption", "authentication")
 
-    def __init__(self, kinds=KINDS, serve=()):
+    def __init__(self, kinds=KINDS, serve=(), pin=None):
+        """`serve` are options of the provider's service, `pin` what is needed to list private keys."""
+        self.pin = pin
         self.module = pathlib.Path(build.module())
         self.device = Device()
         for kind in kinds:
@@ -88,7 +90,8 @@ class Token:
 
     def _identities(self):
         identities = []
-        listing = self.tool("-O").stdout.decode()
+        login = ["--login", "--pin", self.pin] if self.pin else []
+        listing = self.tool("-O", *login).stdout.decode()
         for number, block in enumerate(re.split(r"\n(?=\S)", listing)):
             if not block.startswith("Private Key Object"):
                 continue

@@ -14,9 +14,10 @@ from toolbox.report import need
 # The articles in the order of the menu: where each lies in the repository, and where on the site.
 ARTICLES = {
     "README.md": "index.html",
-    **{f"docs/tutorials/{name}.md": f"tutorials/{name}.html" for name in ["first-import", "test-your-importer"]},
+    **{f"docs/tutorials/{name}.md": f"tutorials/{name}.html" for name in [
+        "first-import", "test-your-importer", "token-with-ssh"]},
     **{f"docs/{name}.md": f"{name}.html" for name in [
-        "commands", "exit-codes", "rules", "limits", "provisioning", "scenarios", "pki", "validation", "packaging",
+        "commands", "exit-codes", "rules", "limits", "provisioning", "scenarios", "pki", "token", "validation", "packaging",
         "architecture", "glossary"]},
     "Sources/KeyShareWire/KeyShareWire.docc/Protocol.md": "protocol.html",
     "CONTRIBUTING.md": "contributing.html", "CHANGELOG.md": "changelog.html", "SECURITY.md": "security.html",

@@ -13,23 +13,31 @@ struct PKCS11: ParsableCommand {
             EXAMPLE:
               keyshare-device pkcs11 --for ssh
               keyshare-device pkcs11 --for p11-kit
+              keyshare-device pkcs11 --path
             """)
 
     @Option(name: .customLong("for"), help: "The program: \(Client.names).")
-    var client: Client
+    var client: Client?
+
+    @Flag(help: "Print the path of the module alone, for scripts.")
+    var path = false
 
     @Option(
         help: ArgumentHelp(
-            "The module (default: libkeyshare-pkcs11.so beside this command, or in lib or lib/keyshare beside its folder).",
+            "The module (default: libkeyshare-pkcs11.so beside this command, or where a package puts it).",
             valueName: "path"))
     var module: String?
 
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard (client == nil) == path else { throw ValidationError("give either --for or --path") }
+    }
+
     func run() throws {
-        let path = try modulePath()
-        let lines = client.lines(module: path)
-        try output.console.present(PKCS11Document(client: client.rawValue, module: path, lines: lines)) {
+        let module = try modulePath()
+        let lines = client?.lines(module: module) ?? [module]
+        try output.console.present(PKCS11Document(client: client?.rawValue, module: module, lines: lines)) {
             for line in lines { try output.console.data(line) }
         }
     }
@@ -46,7 +54,13 @@ struct PKCS11: ParsableCommand {
         }
         let command = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent()
-        let places = ["", "../lib/", "../lib/keyshare/"].map {
+        // A package puts the module where p11-kit looks for modules.
+        #if arch(arm64)
+            let triplet = "aarch64-linux-gnu"
+        #else
+            let triplet = "x86_64-linux-gnu"
+        #endif
+        let places = ["", "../pkcs11/", "../\(triplet)/pkcs11/", "../lib/", "../lib/keyshare/"].map {
             command.appendingPathComponent($0 + "libkeyshare-pkcs11.so").standardizedFileURL.path
         }
         guard let found = places.first(where: FileManager.default.isReadableFile(atPath:)) else {

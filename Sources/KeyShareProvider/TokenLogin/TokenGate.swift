@@ -153,12 +153,15 @@ extension TokenGate {
 // MARK: - Uses
 
 extension TokenGate: TokenService {
+    /// The keys' own answer.
     package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
         try await keys.tokens(after: cursor, limit: limit)
     }
 
+    /// The keys' own answer.
     package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await keys.tokenStatus() }
 
+    /// The keys' own answer, with a mark on the objects whose keys want a login for each use.
     package func tokenObjects(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> TokenObjectPage {
@@ -172,15 +175,18 @@ extension TokenGate: TokenService {
         return page
     }
 
+    /// The keys' own answer.
     package func message(for use: TokenUse) throws(TokenError) -> any TokenMessage {
         try keys.message(for: use)
     }
 
+    /// The keys' own answer, unless the use has a ticket that is not good.
     package func openedKey(for use: TokenUse) -> TokenComputation? {
         guard use.parameters.ticket.isEmpty || isGood(use.parameters.ticket) else { return nil }
         return keys.openedKey(for: use)
     }
 
+    /// Opens a key, without asking the user where the use has a good ticket.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         guard !use.parameters.ticket.isEmpty else { return try await keys.openKey(for: use) }
         guard isGood(use.parameters.ticket) else {

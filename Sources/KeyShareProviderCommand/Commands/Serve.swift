@@ -39,6 +39,7 @@ struct Serve: AsyncParsableCommand {
               keyshare-provider serve --verbose
               keyshare-provider serve --fault cut-read
               keyshare-provider serve --pki 127.0.0.1:8080
+              keyshare-provider serve --token-login pin
             """)
 
     @Option(
