@@ -61,7 +61,7 @@ let package = Package(
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
         // Mail that is signed and encrypted.
-        .target(name: "SecureMail", dependencies: ["Diagnostics", "OpenSSL", "PrivateFiles"]),
+        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles"]),
 
         // The simulated device.
         .target(

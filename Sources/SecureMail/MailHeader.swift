@@ -41,7 +41,9 @@ package struct MailHeader: Sendable {
     static func read(_ reader: inout LineReader) throws -> MailHeader? {
         var fields: [Field] = []
         var size = 0
-        while let line = try reader.next() {
+        while true {
+            let isLineStart = reader.isAtLineStart
+            guard let line = try reader.next() else { break }
             size += line.count
             guard size <= MailLimits.headers else {
                 // What is no mail may go on for ever without an end of a line.
@@ -50,6 +52,11 @@ package struct MailHeader: Sendable {
                     .overLimit, "the headers of the mail are larger than \(MailLimits.headers) bytes")
             }
             let text = line.withoutLineEnd
+            if !isLineStart, let last = fields.popLast() {
+                // A line that is longer than a chunk goes on.
+                fields.append(Field(last.name, last.value + trimmed(text)))
+                continue
+            }
             if text.isEmpty { break }
             if text.first == 0x20 || text.first == 0x09, let last = fields.popLast() {
                 fields.append(Field(last.name, (last.value + " " + trimmed(text)).trimmedOfBlanks))

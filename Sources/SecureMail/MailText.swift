@@ -10,8 +10,9 @@ package enum MailText {
         var word: [UInt8] = []
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
-            // An encoded word has at most 75 characters (RFC 2047, 2), twelve of which are not text.
-            if word.count + bytes.count > 45 {
+            // A line with an encoded word has at most 76 characters (RFC 2047, 2), twelve of which are not text, and
+            // the first line has the name of the field.
+            if word.count + bytes.count > 39 {
                 words.append(word)
                 word = []
             }

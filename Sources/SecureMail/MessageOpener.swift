@@ -138,7 +138,7 @@ package struct MessageOpener {
     private func openParts(_ start: LineReader, _ boundary: String) throws -> (MessageLayer, UnnamedFile) {
         var reader = start
         let delimiter = Array("--\(boundary)".utf8)
-        while let line = try reader.next(), !line.starts(with: delimiter) {}
+        while let line = try reader.next(), !Self.isDelimiter(line, delimiter) {}
         let content = try UnnamedFile(in: scratch)
         guard try Self.copyPart(&reader, until: delimiter, to: content) else {
             throw CMSError(.malformed, "the message ends early")
@@ -154,6 +154,15 @@ package struct MessageOpener {
         return (.signed(by: try CMSSignature(structure).verify(content.descriptor)), content)
     }
 
+    /// Whether a line is the one between parts, or the last one; another boundary may begin alike (RFC 2046, 5.1.1).
+    private static func isDelimiter(_ line: ArraySlice<UInt8>, _ delimiter: [UInt8]) -> Bool {
+        guard line.starts(with: delimiter) else { return false }
+        let rest = line.dropFirst(delimiter.count)
+        return (rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest).allSatisfy {
+            [0x20, 0x09, 0x0D, 0x0A].contains($0)
+        }
+    }
+
     /// Copies a part with CR LF at the ends of lines, without the line end before the delimiter, which belongs to that.
     ///
     /// - Returns: false where the file ends first.
@@ -166,7 +175,7 @@ package struct MessageOpener {
         while true {
             let isLineStart = reader.isAtLineStart
             guard let line = try reader.next() else { return false }
-            if isLineStart, line.starts(with: delimiter) {
+            if isLineStart, isDelimiter(line, delimiter) {
                 try file.write(pending + held.withoutLineEnd)
                 return true
             }

@@ -15,7 +15,7 @@ struct MailInteropTests {
 
     /// Makes identities, mails for them, and files with the keys that other programs read.
     private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message] {
-        let path = simulation.scratch.path
+        let folder = path("mail")
         for arguments in [
             [
                 "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
@@ -29,7 +29,7 @@ struct MailInteropTests {
             let run = try await simulation.provider(arguments)
             #expect(run.status == 0, "\(run.errors)")
         }
-        let run = try await simulation.provider(["mail", "-o", path + "/mail", "--json"] + arguments)
+        let run = try await simulation.provider(["mail", "-o", folder, "--json"] + arguments)
         return try run.document(TestMailDocument.self).messages
     }
 

@@ -176,7 +176,9 @@ struct Decrypt: ParsableCommand {
             let count = messages.count { $0.status == .missingKey }
             told.append(
                 first.saying(
-                    "\(counted(count, "message needs a key", "messages need keys")) that was not imported"
+                    counted(
+                        count, "message needs a key that was", "messages need keys that were")
+                        + " not imported"
                 )
                 .advising("ask for it: \(MessageRun.importCommand(missing))"))
         }

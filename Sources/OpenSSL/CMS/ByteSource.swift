@@ -13,6 +13,7 @@ package struct ArraySource: ByteSource {
     /// A source of these bytes.
     package init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
+    /// All of the bytes the first time, and none from then on.
     package mutating func next() -> ArraySlice<UInt8> {
         defer { bytes = [] }
         return bytes
