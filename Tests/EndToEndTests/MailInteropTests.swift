@@ -23,7 +23,7 @@ struct MailInteropTests {
             ], ["trust", "-o", path("ca.pem")],
             [
                 "export", "--all", "-o", path("keys"), "--password-file", path("secret.txt"), "--profile",
-                "openssl-legacy",
+                "compatible",
             ],
         ] {
             let run = try await simulation.provider(arguments)
