@@ -367,6 +367,11 @@ def pykcs11(token):
             "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
         token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
         need(output.read_bytes() == MESSAGE, "another plaintext")
+    # The package's own programs, which ask for everything that a token has.
+    for example in ["getinfo", "dumpit"]:
+        program = pathlib.Path("/usr/share/doc/python3-pykcs11/examples", example + ".py")
+        if program.exists():
+            token.run(python, program, "-p", PIN, "-c", token.module)
     return package_version("python3-pykcs11")
 
 
