@@ -181,7 +181,7 @@ extension TokenGate: TokenService {
     }
 
     /// The keys' own answer, unless the use has a ticket that is not good.
-    package func openedKey(for use: TokenUse) -> TokenComputation? {
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard use.parameters.ticket.isEmpty || isGood(use.parameters.ticket) else { return nil }
         return keys.openedKey(for: use)
     }
