@@ -142,7 +142,9 @@ struct TokenOnlyTests {
         #expect(other.status == 7, "\(other.text)")
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
         #expect(try await simulation.consumer("show", label, "--entitlements", plist).status == 9)
-        #expect(try await simulation.consumer("verify", "--token", "--entitlements", plist).status == 10)
+        #expect(
+            try await simulation.consumer("verify", "--token", "--trust", anchor, "--entitlements", plist)
+                .status == 10)
     }
 
     /// What an app sees in the keychain.

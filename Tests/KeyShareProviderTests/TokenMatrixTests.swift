@@ -65,7 +65,8 @@ struct TokenMatrixTests {
         keys = TokenKeys(store, now: { .now }, sleep: { _ in })
     }
 
-    private static let plaintext = [UInt8](0..<32)
+    /// What is encrypted. OAEP with SHA-384 has room for 30 bytes under a modulus of 1,024 bits.
+    private static let plaintext = [UInt8](0..<30)
 
     private static var parameters: KeyOperationParameters {
         var parameters = KeyOperationParameters()
@@ -126,7 +127,8 @@ struct TokenMatrixTests {
             let ciphertext = try #require(reference.encrypted(Self.plaintext, algorithm, Self.parameters))
             let plaintext = try await use(key, algorithm, ciphertext).get()
             guard algorithm == .rsaEncryptionRaw else { return plaintext == Self.plaintext }
-            return plaintext == [UInt8](repeating: 0, count: publicKey.bits / 8 - 32) + Self.plaintext
+            return plaintext == [UInt8](repeating: 0, count: publicKey.bits / 8 - Self.plaintext.count)
+                + Self.plaintext
         case .keyExchange:
             guard case .ecdhKeyExchange(_, let digest) = algorithm else { return false }
             let (point, secret) = try #require(reference.agreement(digest, Self.parameters))
