@@ -56,7 +56,7 @@ struct CompletionTests {
             ("keyshare-provider provision --fault not-yet", ["not-yet-valid"]),
             ("keyshare-provider export --profile mod", ["modern"]),
             ("keyshare-provider conformance --only zip-s", ["zip-slip", "zip-symlink"]),
-            ("keyshare-provider conformance --skip archives --skip f", ["formats", "faults"]),
+            ("keyshare-provider conformance --skip archives --skip fo", ["formats"]),
             ("keyshare-provider conformance --claims p", ["parse", "path"]),
             ("keyshare-provider conformance --reports j", ["json"]),
             ("keyshare-consumer browse Enc", ["Encryption"]),
