@@ -32,7 +32,7 @@ extension InputFile {
             if bytes.isEmpty { break }
             try copy.write(bytes)
         }
-        return try body(copy.descriptor)
+        return try withExtendedLifetime(copy) { try body(copy.descriptor) }
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {

@@ -75,10 +75,15 @@ package struct MailHeader: Sendable {
         return fields.isEmpty ? nil : MailHeader(fields)
     }
 
-    /// Whether the bytes before a colon can be the name of a field.
+    /// Whether the bytes before a colon can be the name of a field. RFC 5322 would allow other signs, which no field has
+    /// and the lines of other files do, such as those of JSON.
     private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }
-        return !name.isEmpty && name.count <= 100 && name.allSatisfy { (0x21...0x7E).contains($0) }
+        return !name.isEmpty && name.count <= 100
+            && name.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || "-_.".utf8.contains(byte)
+            }
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {

@@ -53,8 +53,10 @@ package enum MailWriter {
         to output: UnnamedFile
     ) throws {
         try entity.rewind()
-        let signature = try CMSSignature.sign(
-            entity.descriptor, as: identity.certificate, with: identity.key, chain: chain)
+        let signature = try withExtendedLifetime(entity) {
+            try CMSSignature.sign(
+                entity.descriptor, as: identity.certificate, with: identity.key, chain: chain)
+        }
         let fields = [
             MailHeader.Field("MIME-Version", "1.0"),
             MailHeader.Field(

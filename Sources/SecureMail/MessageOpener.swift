@@ -66,13 +66,15 @@ package struct MessageOpener {
         var content: UnnamedFile?
         while true {
             let isOuter = content == nil
-            let form = try MessageForm(content?.descriptor ?? descriptor, isOuter: isOuter)
-            if isOuter { header = form.header }
-            let layer: (MessageLayer, UnnamedFile)?
-            switch form.kind {
-            case .plain: layer = nil
-            case .cms(let source): layer = try openCMS(source)
-            case .signed(let reader, let boundary): layer = try openParts(reader, boundary)
+            // The form reads from the file, which must stay open as long.
+            let layer = try withExtendedLifetime(content) { () throws -> (MessageLayer, UnnamedFile)? in
+                let form = try MessageForm(content?.descriptor ?? descriptor, isOuter: isOuter)
+                if isOuter { header = form.header }
+                return switch form.kind {
+                case .plain: nil
+                case .cms(let source): try openCMS(source)
+                case .signed(let reader, let boundary): try openParts(reader, boundary)
+                }
             }
             guard let layer else { break }
             layers.append(layer.0)
@@ -107,7 +109,10 @@ package struct MessageOpener {
         guard structure.hasContent else {
             throw CMSError(.malformed, "the message is a signature without the content that was signed")
         }
-        return (.signed(by: try CMSSignature(structure).verify(inner.descriptor)), inner)
+        let signers = try withExtendedLifetime(inner) {
+            try CMSSignature(structure).verify(inner.descriptor)
+        }
+        return (.signed(by: signers), inner)
     }
 
     private func decrypt(
@@ -117,8 +122,10 @@ package struct MessageOpener {
         for recipient in envelope.recipients {
             guard let found = try keys(recipient) else { continue }
             let plaintext = try UnnamedFile(in: scratch)
-            unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
-                unsafe try plaintext.write($0)
+            try withExtendedLifetime(ciphertext) {
+                unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
+                    unsafe try plaintext.write($0)
+                }
             }
             let layer = MessageLayer.encrypted(
                 envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
@@ -151,7 +158,10 @@ package struct MessageOpener {
             reader, isBase64: header.transferEncoding == "base64", until: "--\(boundary)")
         let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         try content.rewind()
-        return (.signed(by: try CMSSignature(structure).verify(content.descriptor)), content)
+        let signers = try withExtendedLifetime(content) {
+            try CMSSignature(structure).verify(content.descriptor)
+        }
+        return (.signed(by: signers), content)
     }
 
     /// Whether a line is the one between parts, or the last one; another boundary may begin alike (RFC 2046, 5.1.1).

@@ -96,7 +96,7 @@ struct MailTests {
         let newest = try #require(expected.first?.recipients.first)
         let older = try #require(expected.dropFirst().first?.recipients.first)
         #expect(
-            try await simulation.consumer("import", newest, "--uti", "purebred2025.select.encryption-p12")
+            try await simulation.consumer("import", newest, "--uti", "purebred2025.rsa.pkcs-12")
                 .status
                 == 0)
         let (status, messages) = try await decrypt(folder)

@@ -75,7 +75,7 @@ struct MessageRun {
     static func importCommand(_ serials: [String]) -> String {
         // The start of a serial number names its item, and fits a terminal; an archive has them all.
         serials.count == 1
-            ? "keyshare-consumer import \(serials[0].prefix(8)) --uti \(Selector.encryption.companionType)"
+            ? "keyshare-consumer import \(serials[0].prefix(8)) --uti \(Mechanism.keySharing2025.plainType)"
             : "keyshare-consumer import \(Selector.encryption.zipName) --uti "
                 + Selector.encryption.zipType(.keySharing2025)
     }
