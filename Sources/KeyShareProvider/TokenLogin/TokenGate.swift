@@ -27,7 +27,9 @@ package final class TokenGate: Sendable {
     private struct Tickets: Sendable {
         var lockCount: UInt64 = 0
         /// The tickets, the oldest first.
-        var tickets: [[UInt8]] = []
+        var order: [[UInt8]] = []
+        /// The tickets, for the look at each use.
+        var good: Set<[UInt8]> = []
     }
 
     /// The most tickets at one time; the oldest goes for a new one.
@@ -103,8 +105,9 @@ extension TokenGate {
         let ticket = numbers.octets(TokenLoginState.ticketLength)
         tickets.withLock { tickets in
             if tickets.lockCount != now.lockCount { tickets = Tickets(lockCount: now.lockCount) }
-            if tickets.tickets.count >= Self.mostTickets { tickets.tickets.removeFirst() }
-            tickets.tickets.append(ticket)
+            if tickets.order.count >= Self.mostTickets { tickets.good.remove(tickets.order.removeFirst()) }
+            tickets.order.append(ticket)
+            tickets.good.insert(ticket)
         }
         return try state(ticket: ticket)
     }
@@ -206,6 +209,6 @@ extension TokenGate: TokenService {
 
     private func isGood(_ ticket: [UInt8]) -> Bool {
         guard let lockCount = try? keys.deviceStatus().lockCount else { return false }
-        return tickets.withLock { $0.lockCount == lockCount && $0.tickets.contains(ticket) }
+        return tickets.withLock { $0.lockCount == lockCount && $0.good.contains(ticket) }
     }
 }
