@@ -181,7 +181,7 @@ extension Export {
         let chosen = unpublished.filter(persons.includes)
         let isNobodyLeft = published.identities.filter(persons.includes).isEmpty && !chosen.isEmpty
         let named = items.first { name in
-            (try? IdentityLookup.find(name, in: published.identities)) == nil
+            (try? IdentityLookup.find(name, in: Array(published.identities))) == nil
                 && (try? IdentityLookup.find(name, in: unpublished)) != nil
         }
         if isNobodyLeft || named != nil {
