@@ -14,7 +14,8 @@ struct MailInteropTests {
     }
 
     /// Makes identities, mails for them, and files with the keys that other programs read.
-    private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message] {
+    private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message]
+    {
         let folder = path("mail")
         for arguments in [
             [
@@ -43,7 +44,8 @@ struct MailInteropTests {
         return (run.status, run.lines)
     }
 
-    @Test("openssl cms opens every mail with each key that expected.json names", arguments: ["rsa2048", "p256"])
+    @Test(
+        "openssl cms opens every mail with each key that expected.json names", arguments: ["rsa2048", "p256"])
     func opensslReads(key: String) async throws {
         let messages = try await prepare(key)
         #expect(messages.count == 6)
@@ -77,7 +79,8 @@ struct MailInteropTests {
     func opensslWrites(key: String, option: String) async throws {
         _ = try await prepare(key)
         try await simulation.serve()
-        #expect(try await simulation.consumer("import", "All.zip", "--uti", "purebred2025.zip.all").status == 0)
+        #expect(
+            try await simulation.consumer("import", "All.zip", "--uti", "purebred2025.zip.all").status == 0)
         let made = try await shell(
             """
             set -e
@@ -106,7 +109,8 @@ struct MailInteropTests {
         #expect(messages.count == 12 + 1 + 5)
         for message in messages {
             #expect(message.status == .opened, "\(message.file): \(message.error?.message ?? "")")
-            let content = String(decoding: try simulation.scratch.read("opened/\(message.file)"), as: UTF8.self)
+            let content = String(
+                decoding: try simulation.scratch.read("opened/\(message.file)"), as: UTF8.self)
             #expect(content.hasSuffix("hello\r\n"), "\(message.file)")
         }
         #expect(run.status == 0)
@@ -117,13 +121,16 @@ struct MailInteropTests {
         _ = try await prepare("rsa2048")
         try await simulation.serve()
         #expect(
-            try await simulation.consumer("import", "Signature.zip", "--uti", "purebred2025.zip.signature").status
+            try await simulation.consumer("import", "Signature.zip", "--uti", "purebred2025.zip.signature")
+                .status
                 == 0)
         _ = try simulation.write("Gr\u{FC}\u{DF}e\n", as: "letter.txt")
         _ = try simulation.scratch.write((0..<100_000).map { UInt8(truncatingIfNeeded: $0) }, as: "bytes.bin")
         _ = try simulation.write("From: a@b\nSubject: s\nContent-Type: text/plain\n\nhello\n", as: "mail.eml")
         for file in ["letter.txt", "bytes.bin", "mail.eml"] {
-            #expect(try await simulation.consumer("sign", path(file), "-o", path("signed.eml"), "--force").status == 0)
+            #expect(
+                try await simulation.consumer("sign", path(file), "-o", path("signed.eml"), "--force").status
+                    == 0)
             // The signer's certificate is in the mail, the authorities' are in the file.
             let run = try await shell("openssl cms -verify -in signed.eml -CAfile ca.pem -out content")
             #expect(run.status == 0, "\(file): \(run.lines)")

@@ -1,0 +1,60 @@
+import Foundation
+import PrivateFiles
+import TestSupport
+import Testing
+
+@Suite("Files without a name")
+struct UnnamedFileTests {
+    private let scratch: ScratchFolder
+    private let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+
+    init() throws { scratch = try ScratchFolder() }
+
+    private func file() throws -> UnnamedFile {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(bytes)
+        return file
+    }
+
+    @Test("Such a file stands in no folder, and keeps what is written")
+    func nameless() throws {
+        let file = try file()
+        #expect(try scratch.names(scratch.path) == [])
+        try file.rewind()
+        var read: [UInt8] = []
+        while true {
+            let chunk = try OpenFile.read(file.descriptor, named: "file")
+            if chunk.isEmpty { break }
+            read += chunk
+        }
+        #expect(read == bytes)
+        #expect(throws: FileError.self) { try UnnamedFile(in: scratch.path("nowhere")) }
+    }
+
+    @Test(
+        "Its contents become a file of mode 0600 as a whole, which replaces another only where that is wanted"
+    )
+    func output() throws {
+        let file = try file()
+        let path = scratch.path("output")
+        try OutputFile.write(contentsOf: file.descriptor, to: path, replacing: false)
+        #expect(try scratch.read("output") == bytes)
+        #expect(try scratch.mode(path) == 0o600)
+        #expect(throws: FileError(.alreadyThere, path: path, "")) {
+            try OutputFile.write(contentsOf: file.descriptor, to: path, replacing: false)
+        }
+        _ = try scratch.write([1], as: "output")
+        try OutputFile.write(contentsOf: file.descriptor, to: path)
+        #expect(try scratch.read("output") == bytes)
+        #expect(try scratch.names(scratch.path) == ["output"])
+    }
+
+    @Test("Its contents become a file of a new folder")
+    func folder() throws {
+        let file = try file()
+        let folder = try NewFolder(scratch.path("folder"), replacing: false)
+        try folder.add(contentsOf: file.descriptor, as: "a")
+        try folder.publish()
+        #expect(try scratch.read("folder/a") == bytes)
+    }
+}
