@@ -48,9 +48,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private(set) var isSubscriber = false
     /// The messages whose parts are arriving.
     private var messages: TokenMessages
-    /// Whether a use was computed on the event loop in answer to the last read. Of several requests that arrive together
-    /// the others go to other threads, unless they cost little.
-    private var hasComputed = false
+    /// How many uses were computed on the event loop in answer to the last read. Of many requests that arrive together
+    /// the others go to other threads, so that no peer holds the loop.
+    private var computed = 0
     /// Questions to the provider that are not answered yet, by the session's token.
     private var questions: [Int: Question] = [:]
 
@@ -108,7 +108,7 @@ extension ConnectionHandler {
         registry.endOldGrants()
         now = .now()
         registry.noteRead(by: id, at: now)
-        hasComputed = false
+        computed = 0
         session.notesRequests = !isSubscriber && registry.feed.isActive
         session.receive(unwrapInboundIn(data), at: now)
         process()
@@ -328,8 +328,8 @@ extension ConnectionHandler {
     /// Has the key of a use opened. A key that waits for the user holds no thread, and no place of those that compute.
     private func open(_ use: TokenUse, token: Int) {
         if let opened = service.token?.openedKey(for: use) {
-            if registry.computesAtOnce(opened.cost), opened.cost == .low || !hasComputed {
-                hasComputed = true
+            if registry.computesAtOnce(opened.cost, after: computed) {
+                computed += 1
                 session.complete(token, with: SessionWork.Outcome(of: opened.computation), at: now)
             } else {
                 compute(opened.computation, use, token: token)

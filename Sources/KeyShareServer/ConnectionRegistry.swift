@@ -148,13 +148,18 @@ final class ConnectionRegistry {
 
     /// Whether a use is computed on the event loop. Handing it to another thread costs two switches between threads,
     /// which pays where the computation takes longer than these, and other connections want something meanwhile.
-    func computesAtOnce(_ cost: OpenedTokenUse.Cost) -> Bool {
+    ///
+    /// - Parameter computed: how many uses of the connection's last read were computed so.
+    func computesAtOnce(_ cost: OpenedTokenUse.Cost, after computed: Int) -> Bool {
         switch cost {
-        case .low: true
-        case .moderate: uses.underWay == 0 && lastRead.time >= crowdedUntil
+        case .low: computed < Self.mostAtOnce
+        case .moderate: computed == 0 && uses.underWay == 0 && lastRead.time >= crowdedUntil
         case .high: false
         }
     }
+
+    /// The most uses in answer to one read that are computed on the event loop: less than a millisecond in all.
+    private static let mostAtOnce = 8
 
     /// Two connections that send something within this time are busy together.
     private static let together = TimeAmount.milliseconds(5)
