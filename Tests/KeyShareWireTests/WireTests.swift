@@ -224,7 +224,7 @@ struct WireTests {
                 #expect([.malformed, .unknownRequest].contains(error.code))
             }
         }
-        #expect(refused == 2_291)
+        #expect(refused == 2_288)
     }
 
     @Test(
