@@ -255,8 +255,9 @@ struct PrintedCommandsTests {
         #expect(prepared.status == 0)
         for command in advised.sorted() {
             let endless = command.contains(" serve") ? "timeout --preserve-status -s TERM 3 " : ""
+            let input = command.hasSuffix("--password-stdin") ? "echo 4711 | " : ""
             let run = try await TerminalRun.run(
-                endless + command, columns: 80, in: scratch.path, environment: environment(scratch))
+                input + endless + command, columns: 80, in: scratch.path, environment: environment(scratch))
             // What asks first, or needs a provider or a password, is a command all the same.
             #expect(
                 [0, 3, 8, 10, 143].contains(run.status),

@@ -60,18 +60,32 @@ struct Web: AsyncParsableCommand {
             throw CommandFailure(
                 .inputOutput, code: "address-in-use", error.reason, hint: "name another port, or 0 for any")
         }
-        if console.isJSON {
-            try console.document(ListeningDocument(listening: server.url, pki: nil), onOneLine: true)
-        } else {
-            try console.data(server.url)
-            console.note("open this address in a browser; it holds a secret", to: log)
-        }
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger))
+                services: [
+                    .init(service: server),
+                    .init(service: Announcement(console: console, log: log, url: server.url)),
+                ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         defer { log.flush(patience: .milliseconds(500)) }
         try await group.run()
+    }
+
+    /// Prints the address. It is a service because signals are caught before the services of a group run: whoever has
+    /// the address can end the server in order.
+    private struct Announcement: Service {
+        let console: Console
+        let log: LineWriter
+        let url: String
+
+        func run() async throws {
+            if console.isJSON {
+                try console.document(ListeningDocument(listening: url, pki: nil), onOneLine: true)
+            } else {
+                try console.data(url)
+                console.note("open this address in a browser; it holds a secret", to: log)
+            }
+            try await gracefulShutdown()
+        }
     }
 
     /// The options of this run that the commands on the page need, too.

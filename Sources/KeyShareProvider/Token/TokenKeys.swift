@@ -94,10 +94,23 @@ package final class TokenKeys: Sendable {
     /// - Returns: the computation of the use.
     /// - Throws: `TokenError`; its obstacle says what its code hides.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
+        try await openKey(for: use, isUserPresent: false)
+    }
+
+    /// Checks a use and opens its key.
+    ///
+    /// - Parameters:
+    ///   - use: What is to be done with which key.
+    ///   - isUserPresent: Whether the user has proved to be there, as by a login, and is not asked.
+    /// - Returns: the computation of the use.
+    /// - Throws: `TokenError`; its obstacle says what its code hides.
+    package func openKey(
+        for use: TokenUse, isUserPresent: Bool
+    ) async throws(TokenError) -> TokenComputation {
         do {
             if behaviour.fault == .slow { try await sleep(.seconds(1)) }
             let checked = try check(use, try catalogue.snapshot())
-            return computation(checked, try await openKey(checked))
+            return computation(checked, try await openKey(checked, isUserPresent: isUserPresent))
         } catch {
             throw reported(error)
         }
@@ -109,8 +122,7 @@ package final class TokenKeys: Sendable {
         do {
             guard let snapshot = try catalogue.current() else { return nil }
             let checked = try check(use, snapshot)
-            try requireUnlocked()
-            return try cached(checked).map { key in
+            return cached(checked, try requireUnlocked()).map { key in
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
         } catch {
@@ -229,21 +241,11 @@ extension TokenKeys {
     }
 
     /// The key, from the cache or, once the user was there, from the keychain.
-    private func openKey(_ checked: CheckedUse) async throws -> PrivateKey {
-        try requireUnlocked()
-        if let key = try cached(checked) { return key }
-        switch try await presence.request(timeout: behaviour.presenceTimeout, sleep: sleep) {
-        case .confirmed: break
-        case .denied:
-            throw TokenError(.canceledByUser, "the user did not agree", obstacle: .userDenied)
-        case .canceled:
-            throw TokenError(.canceledByUser, "the user closed the question", obstacle: .userCanceled)
-        case .timedOut:
-            throw TokenError(.canceledByUser, "the user did not answer in time", obstacle: .userTimedOut)
-        }
+    private func openKey(_ checked: CheckedUse, isUserPresent: Bool) async throws -> PrivateKey {
+        if let key = cached(checked, try requireUnlocked()) { return key }
+        if !isUserPresent { try await presence.require(timeout: behaviour.presenceTimeout, sleep: sleep) }
         // The device may have been locked while the user was asked.
-        try requireUnlocked()
-        let (status, changeCount) = (try deviceState.status(), try catalogue.changeCount())
+        let (status, changeCount) = (try requireUnlocked(), try catalogue.changeCount())
         let key = try store.privateKey(checked.keyLabel)
         let opened = Opened(key: key, opened: now())
         cache.withLock { cache in
@@ -253,9 +255,12 @@ extension TokenKeys {
         return key
     }
 
-    private func requireUnlocked() throws {
-        let state = try deviceState.status().state
-        guard !TokenStore.accessibility.isAvailable(in: state) else { return }
+    /// The device's status; throws where its state keeps the keys closed.
+    @discardableResult
+    private func requireUnlocked() throws -> DeviceStatus {
+        let status = try deviceState.status()
+        let state = status.state
+        guard !TokenStore.accessibility.isAvailable(in: state) else { return status }
         guard state.hasPasscode else {
             throw TokenError(
                 .objectNotFound, "the token's key went with the device's passcode", obstacle: .passcodeRemoved
@@ -264,8 +269,8 @@ extension TokenKeys {
         throw TokenError(.authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
     }
 
-    private func cached(_ checked: CheckedUse) throws -> PrivateKey? {
-        let status = try deviceState.status()
+    /// The key where it is open, and may be at this status of the device.
+    private func cached(_ checked: CheckedUse, _ status: DeviceStatus) -> PrivateKey? {
         let instant = now()
         return cache.withLock { cache in
             refresh(&cache, status, checked.changeCount, instant)

@@ -76,7 +76,7 @@ extension TokenGate {
             case .state: return try state(ticket: [])
             case .presence:
                 let before = try requireUnlocked()
-                try await askForPresence()
+                try await UserPresence(device).require(timeout: presenceTimeout, sleep: sleep)
                 return try ticket(since: before)
             case .passcode(let passcode):
                 let before = try requireUnlocked()
@@ -121,17 +121,6 @@ extension TokenGate {
         }
         guard status.state.lock == .unlocked else { throw Self.locked }
         return status
-    }
-
-    private func askForPresence() async throws {
-        switch try await UserPresence(device).request(timeout: presenceTimeout, sleep: sleep) {
-        case .confirmed: return
-        case .denied: throw TokenError(.canceledByUser, "the user did not agree", obstacle: .userDenied)
-        case .canceled:
-            throw TokenError(.canceledByUser, "the user closed the question", obstacle: .userCanceled)
-        case .timedOut:
-            throw TokenError(.canceledByUser, "the user did not answer in time", obstacle: .userTimedOut)
-        }
     }
 
     /// Compares a passcode. Where programs need not log in, a wrong one costs no try.
@@ -195,16 +184,7 @@ extension TokenGate: TokenService {
         guard isGood(use.parameters.ticket) else {
             throw TokenError(.authenticationNeeded, "the login is over", obstacle: .notLoggedIn)
         }
-        let keys = keys
-        let outcome = await UserPresence.$isProved.withValue(true) {
-            () -> Result<TokenComputation, TokenError> in
-            do throws(TokenError) {
-                return .success(try await keys.openKey(for: use))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try outcome.get()
+        return try await keys.openKey(for: use, isUserPresent: true)
     }
 
     private func isGood(_ ticket: [UInt8]) -> Bool {
