@@ -779,11 +779,13 @@ function step(change) {
   if (event) select(event.number);
 }
 
-/** Steps over events that are not drawn, so that each click shows something. */
+/** Steps over events that are not drawn, so that each click shows one more or one less. */
 function stepDrawn(change) {
+  const countDrawn = () => state.events.slice(0, shownPosition()).filter(picture).length;
+  const before = countDrawn();
   do {
     step(change);
-  } while (shownPosition() > 0 && shownPosition() < state.events.length && !picture(state.events[shownPosition() - 1]));
+  } while (countDrawn() === before && shownPosition() > 0 && shownPosition() < state.events.length);
 }
 
 function takeEvent(event) {
