@@ -52,13 +52,8 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
 
     /// The segment of a position, and the last one for the end.
     private func segmentIndex(of position: Int) -> Int {
-        var range = starts.indices
         // The first segment that starts behind the position; the one before it holds the position.
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            range = starts[middle] > position ? range.lowerBound..<middle : middle + 1..<range.upperBound
-        }
-        return range.lowerBound - 1
+        starts.indices.partitioningPosition { starts[$0] > position } - 1
     }
 
     /// The elements together with further ones.

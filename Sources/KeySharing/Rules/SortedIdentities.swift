@@ -53,12 +53,7 @@ public struct SortedIdentities: Sendable {
         in identities: SegmentedArray<IdentitySummary>, from start: Int = 0,
         _ isBehind: (IdentitySummary) -> Bool
     ) -> Int {
-        var range = start..<identities.count
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            range = isBehind(identities[middle]) ? range.lowerBound..<middle : middle + 1..<range.upperBound
-        }
-        return range.lowerBound
+        (start..<identities.count).partitioningPosition { isBehind(identities[$0]) }
     }
 
     /// The identities together with further ones. The cost grows with their number, and hardly with the number of those
