@@ -1,4 +1,4 @@
-internal import DeviceSimulation
+package import DeviceSimulation
 package import Foundation
 package import KeyShareServer
 package import KeyShareWire
@@ -32,25 +32,32 @@ package final class Provider: ProviderService {
     ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
     ///   - token: the persistent token; nil for a provider without one.
     ///   - fixedPassword: stands in for the service password; nil for the keychain's.
+    ///   - deviceState: the watch over the device's state that the token has, too; nil for one of its own.
     ///   - now: the clock.
     ///   - putOnPasteboard: receives the password of each legacy export; the 2025 mechanism never calls it.
     /// - Throws: `KeychainError` where the service password can be neither read nor made.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
         friendlyName: String? = nil, token: (any TokenService)? = nil, fixedPassword: SecretBytes? = nil,
+        deviceState: DeviceStateWatch? = nil,
         now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
     ) throws {
         self.store = store
         self.now = now
         self.putOnPasteboard = putOnPasteboard
         self.token = token
-        deviceState = store.watchState()
+        self.deviceState = deviceState ?? store.watchState()
         catalogue = ProviderCatalogue(store, root: root)
         exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
         usesEmptyPassword = profile.usesEmptyPassword
         servicePassword = CurrentServicePassword(
             store.servicePassword, fixed: usesEmptyPassword ? SecretBytes([]) : fixedPassword)
         try refresh()
+    }
+
+    /// Runs `body`, for which the device's state is looked at once at most.
+    package func withOneLook(_ body: () -> Void) {
+        deviceState.turn.run(body)
     }
 
     /// Lists a page of a container of the 2025 mechanism (docs/rules.md R3.1).

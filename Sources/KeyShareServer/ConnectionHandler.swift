@@ -19,17 +19,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The number of the connection, in the order of arrival.
     let id: Int
     let peer: PeerIdentity
-    private let service: any ProviderService
+    let service: any ProviderService
     let registry: ConnectionRegistry
-    private let logger: Logger
+    let logger: Logger
 
     var session: Session
     private var context: ChannelHandlerContext?
+    private var socket = ReplySocket()
     /// The time of the event that is being handled.
-    private var now: NIODeadline
+    var now: NIODeadline
     private var replies = ReplyBuffer()
-    /// The bytes that the channel is writing. There is one write at a time, so that all other bytes wait in
-    /// `replies`, where they are counted.
+    /// The bytes that are being written. There is one write at a time, so that all other bytes wait in `replies`, where
+    /// they are counted.
     private var inFlight: (bytes: ByteBuffer, isSecret: Bool)?
     /// The memory of the last write, for the next one.
     private var spare = ByteBuffer()
@@ -47,15 +48,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Whether this connection asks for events, of which its own requests are none.
     private(set) var isSubscriber = false
     /// The messages whose parts are arriving.
-    private var messages: TokenMessages
+    var messages: TokenMessages
     /// How many uses were computed on the event loop in answer to the last read. Of many requests that arrive together
     /// the others go to other threads, so that no peer holds the loop.
-    private var computed = 0
+    var computed = 0
     /// Questions to the provider that are not answered yet, by the session's token.
-    private var questions: [Int: Question] = [:]
+    var questions: [Int: Question] = [:]
 
     /// Where a question to the provider stands.
-    private enum Question {
+    enum Question {
         /// The provider looks something up.
         case lookUp(work: Int)
         /// A key is opened, which may wait for the user.
@@ -100,18 +101,26 @@ extension ConnectionHandler {
         logger.debug(
             "connection opened", metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
         tell(.opened)
+        socket = ReplySocket(of: context)
         process()
         context.fireChannelActive()
     }
 
+    func channelInactive(context: ChannelHandlerContext) {
+        socket = ReplySocket()
+        context.fireChannelInactive()
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        registry.endOldGrants()
-        now = .now()
-        registry.noteRead(by: id, at: now)
-        computed = 0
-        session.notesRequests = !isSubscriber && registry.feed.isActive
-        session.receive(unwrapInboundIn(data), at: now)
-        process()
+        service.withOneLook {
+            registry.endOldGrants()
+            now = .now()
+            registry.noteRead(by: id, at: now)
+            computed = 0
+            session.notesRequests = !isSubscriber && registry.feed.isActive
+            session.receive(unwrapInboundIn(data), at: now)
+            process()
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -182,6 +191,7 @@ extension ConnectionHandler {
     /// Closes at once. Bytes that were not written are lost.
     func close(_ reason: Session.CloseReason) {
         closing = closing ?? reason
+        socket = ReplySocket()
         context?.close(promise: nil)
     }
 }
@@ -190,7 +200,7 @@ extension ConnectionHandler {
 
 extension ConnectionHandler {
     /// Takes actions from the session until there is none, and writes what they produced.
-    private func process() {
+    func process() {
         repeat {
             // Nothing follows a reply that a fault has cut.
             while closing != .fault, let action = session.next(at: now) {
@@ -290,156 +300,34 @@ extension ConnectionHandler {
         return count / 2
     }
 
-    /// Asks the provider off the event loop, and comes back with the outcome.
-    private func ask(_ work: SessionWork, token: Int, requestID: UInt32) {
-        logger.debug("asked", metadata: ["request": "\(requestID)", "work": "\(work.logDescription)"])
-        switch work {
-        case .use(let use): return open(use, token: token)
-        case .useOfMessage(let handle):
-            do {
-                return open(try messages.finish(handle), token: token)
-            } catch let error as TokenError {
-                return session.complete(token, with: .tokenFailed(error), at: now)
-            } catch {
-                let failure = (error as? ProviderFailure) ?? Session.noToken
-                return session.complete(token, with: .failed(failure), at: now)
-            }
-        case .page, .item, .services, .grant, .content, .present, .choose, .facts, .identities, .tokens,
-            .tokenStatus, .tokenObjects, .logIn:
-            break
-        }
-        let job = WorkQueue.Job(
-            process: peer.processID, bytes: 0,
-            perform: { [service] in await work.ask(service, requestID: requestID) },
-            done: { [weak self] in self?.complete(token, work, $0) })
-        // A login waits for the user, as the opening of a key does.
-        if case .logIn = work {
-            guard let number = registry.openings.submit(job) else {
-                return session.complete(token, with: refusal(of: work), at: now)
-            }
-            questions[token] = .opening(work: number)
-        } else if let number = registry.lookUps.submit(job) {
-            questions[token] = .lookUp(work: number)
-        } else {
-            session.complete(token, with: refusal(of: work), at: now)
-        }
-    }
-
-    /// Has the key of a use opened. A key that waits for the user holds no thread, and no place of those that compute.
-    private func open(_ use: TokenUse, token: Int) {
-        if let opened = service.token?.openedKey(for: use) {
-            if registry.computesAtOnce(opened.cost, after: computed) {
-                computed += 1
-                session.complete(token, with: SessionWork.Outcome(of: opened.computation), at: now)
-            } else {
-                compute(opened.computation, use, token: token)
-            }
-            return
-        }
-        let work = SessionWork.use(use)
-        let job = WorkQueue.Job(
-            process: peer.processID, bytes: use.data.count,
-            perform: { [service] in await work.ask(service, requestID: Wire.noRequest) },
-            done: { [weak self] in self?.complete(token, work, $0) })
-        if let number = registry.openings.submit(job) {
-            questions[token] = .opening(work: number)
-        } else {
-            session.complete(token, with: refusal(of: work), at: now)
-        }
-    }
-
-    /// Has a use computed whose key is open.
-    private func compute(_ computation: @escaping TokenComputation, _ use: TokenUse, token: Int) {
-        let work = SessionWork.use(use)
-        let job = WorkQueue.Job(
-            process: peer.processID, bytes: use.data.count,
-            perform: { SessionWork.Outcome(of: computation) },
-            done: { [weak self] in self?.complete(token, work, $0) })
-        if let number = registry.uses.submit(job) {
-            questions[token] = .using(work: number)
-        } else {
-            questions[token] = nil
-            session.complete(token, with: refusal(of: work), at: now)
-        }
-    }
-
-    /// Has the provider make what the question `token` needs.
-    private func make(_ work: SessionWork, _ expected: ExpectedWork, token: Int) {
-        let perform: @Sendable () async -> SessionWork.Outcome = { [service] in await work.make(service) }
-        let done: (SessionWork.Outcome?) -> Void = { [weak self] in self?.complete(token, work, $0) }
-        if let name = expected.sharedName {
-            let key = SharedWork.Key(name: ExactText(name), period: registry.grantPeriod)
-            questions[token] = .shared(key)
-            let waiter = SharedWork.Waiter(
-                connection: id, token: token, process: peer.processID, done: done)
-            if registry.shared.join(key, bytes: expected.bytes, as: waiter, perform: perform) { return }
-        } else {
-            let job = WorkQueue.Job(
-                process: peer.processID, bytes: expected.bytes, perform: perform, done: done)
-            if let number = registry.makings.submit(job) {
-                questions[token] = .making(work: number)
-                return
-            }
-        }
-        questions[token] = nil
-        session.complete(token, with: refusal(of: work), at: now)
-    }
-
-    /// Takes the outcome of a question; nil where it was given up for that of another process.
-    private func complete(_ token: Int, _ work: SessionWork, _ outcome: SessionWork.Outcome?) {
-        guard questions.removeValue(forKey: token) != nil else { return }
-        registry.endOldGrants()
-        now = .now()
-        switch outcome {
-        case .toMake(let expected): make(work, expected, token: token)
-        case .toCompute(let computation):
-            if case .use(let use) = work { compute(computation, use, token: token) }
-        case let outcome?: session.complete(token, with: registry.limited(outcome, for: peer), at: now)
-        case nil: session.complete(token, with: refusal(of: work), at: now)
-        }
-        process()
-    }
-
-    private func refusal(of work: SessionWork) -> SessionWork.Outcome {
-        registry.refuse("too much work waits", peer)
-        return .failed(
-            ProviderFailure(.serverBusy, "the provider has too much to do; try again later"))
-    }
-
-    /// Drops all questions: what waits is forgotten, and what is under way ends at its next step.
-    private func abandonQuestions() {
-        for (token, question) in questions {
-            switch question {
-            case .lookUp(let work): registry.lookUps.cancel(work)
-            case .opening(let work): registry.openings.cancel(work)
-            case .using(let work): registry.uses.cancel(work)
-            case .making(let work): registry.makings.cancel(work)
-            case .shared(let key): registry.shared.leave(key, connection: id, token: token)
-            }
-        }
-        questions = [:]
-    }
-
-    /// Hands the encoded replies to the channel.
+    /// Hands the encoded replies to the socket, and what the socket does not take at once to the channel.
     ///
-    /// - Returns: Whether the channel wrote them within this call.
+    /// - Returns: Whether they were written within this call.
     private func flush() -> Bool {
         guard let context, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
         let sending = replies.take(reusing: spare)
         spare = ByteBuffer()
         inFlight = sending
+        var rest = sending.bytes
+        rest.moveReaderIndex(forwardBy: socket.send(rest))
+        guard rest.readableBytes > 0 else {
+            finishWrite()
+            return true
+        }
         let promise = context.eventLoop.makePromise(of: Void.self)
         var isWithinCall = true
         var isWritten = false
-        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+        promise.futureResult.assumeIsolated().whenComplete { [self] result in
             isWritten = true
+            // The channel may have closed the descriptor, which is somebody else's then.
+            if case .failure = result { socket = ReplySocket() }
             if !isWithinCall {
                 now = .now()
                 finishWrite()
                 process()
             }
         }
-        context.writeAndFlush(wrapOutboundOut(sending.bytes), promise: promise)
+        context.writeAndFlush(wrapOutboundOut(rest), promise: promise)
         isWithinCall = false
         if isWritten {
             finishWrite()

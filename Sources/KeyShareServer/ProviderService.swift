@@ -56,6 +56,10 @@ package protocol ProviderService: Sendable {
     ///   `serviceFailed` where there is no password.
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes
 
+    /// Runs `body`, on the event loop, for what a consumer has sent. What the provider has looked at once it need not look
+    /// at again before `body` ends: the requests were sent before.
+    func withOneLook(_ body: () -> Void)
+
     /// Returns the number of the period in which grants are valid. A number that differs from the last one ends every
     /// grant made before, as when the device was locked or the password replaced (docs/rules.md R6.9, R6.11).
     ///
@@ -135,6 +139,9 @@ package struct ExpectedWork: Sendable, Hashable {
 extension ProviderService {
     /// No token.
     package var token: (any TokenService)? { nil }
+
+    /// Looks whenever it has to.
+    package func withOneLook(_ body: () -> Void) { body() }
 
     /// Says that content must be made, for each request anew: for providers that keep none.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {

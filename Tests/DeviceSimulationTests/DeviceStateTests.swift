@@ -2,6 +2,7 @@ import SecretMemory
 import Foundation
 import Glibc
 import PrivateFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -154,6 +155,32 @@ struct DeviceStateTests {
         // Without the folder there is nothing to watch; the file is asked, and there is none.
         try FileManager.default.removeItem(atPath: device.folder)
         for _ in 0..<2 { #expect(try watch.status() == .new) }
+    }
+
+    @Test("Looks that count as one see the first one's state, others the new one")
+    func oneLook() throws {
+        let watch = DeviceStateWatch(device)
+        let before = try watch.status()
+        let seen = Mutex<[DeviceStatus?]>([])
+        @Sendable func look() { seen.withLock { $0.append(try? watch.status()) } }
+        watch.turn.run {
+            look()
+            try? device.restart()
+            look()
+            // One that is begun within it is part of it.
+            watch.turn.run { look() }
+            look()
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                look()
+                done.signal()
+            }.start()
+            done.wait()
+        }
+        look()
+        let after = try device.status()
+        #expect(before != after)
+        #expect(seen.withLock { $0 } == [before, before, before, before, after, after])
     }
 
     @Test("Observers are told of every change of state, and not where nothing changed")

@@ -9,12 +9,14 @@ private import Synchronization
 /// instance left, every look reads the file.
 package final class DeviceStateWatch: Sendable {
     private struct Known: ~Copyable {
-        /// The changes of files in the device's folder; nil where the system gives none, or the folder has gone.
-        var events: FolderEvents?
+        /// The device's folder.
+        var folder: WatchedFolder
         /// The status as it was read last; nil where the file must be read.
         var status: DeviceStatus?
     }
 
+    /// Turns in which this watch looks once at most, and others that were made with it.
+    package let turn = LookTurn()
     private let device: Device
     private let known: Mutex<Known>
 
@@ -22,7 +24,7 @@ package final class DeviceStateWatch: Sendable {
     package init(_ device: Device) {
         self.device = device
         let events = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
-        known = Mutex(Known(events: try? FolderEvents(device.folder, events: events), status: nil))
+        known = Mutex(Known(folder: WatchedFolder(device.folder, events: events, turn: turn), status: nil))
     }
 
     /// Gives the device's state and the number of times it was locked or restarted.
@@ -30,14 +32,11 @@ package final class DeviceStateWatch: Sendable {
     /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
     package func status() throws(FileError) -> DeviceStatus {
         try known.withLock { known throws(FileError) in
-            switch known.events?.drain(name: Device.stateName) {
-            case .nothing: if let status = known.status { return status }
-            case .happened: known.status = nil
-            case .ended: known.events = nil
-            case nil: break
-            }
+            if !known.folder.hasChanged(Device.stateName), let status = known.status { return status }
+            // Nothing is known where the read fails.
+            known.status = nil
             let status = try device.status()
-            known.status = known.events == nil ? nil : status
+            known.status = known.folder.isWatching ? status : nil
             return status
         }
     }

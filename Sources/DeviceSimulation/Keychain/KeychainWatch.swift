@@ -8,8 +8,8 @@ private import Synchronization
 /// on, so that its event is queued by then. Where the system has no inotify instance left, every look reads the count.
 package final class KeychainWatch: Sendable {
     private struct Known: ~Copyable {
-        /// The changes of files in the keychain's folder; nil where the system gives none, or the folder has gone.
-        var events: FolderEvents?
+        /// The keychain's folder.
+        var folder: WatchedFolder
         /// The count as it was read last; nil where it must be read.
         var count: Int64?
     }
@@ -19,11 +19,14 @@ package final class KeychainWatch: Sendable {
     private let known: Mutex<Known>
 
     /// Watches the keychain of `device` for as long as this object lives.
-    package init(_ keychain: Keychain, accessGroup: String, on device: Device) {
+    ///
+    /// - Parameter turn: Turns in which this watch looks once at most.
+    package init(_ keychain: Keychain, accessGroup: String, on device: Device, turn: LookTurn = LookTurn()) {
         self.keychain = keychain
         self.accessGroup = accessGroup
         let events = UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
-        known = Mutex(Known(events: try? FolderEvents(device.keychainPath, events: events), count: nil))
+        let folder = WatchedFolder(device.keychainPath, events: events, turn: turn)
+        known = Mutex(Known(folder: folder, count: nil))
     }
 
     /// Gives what `Keychain.changeCount(accessGroup:)` gives.
@@ -31,15 +34,11 @@ package final class KeychainWatch: Sendable {
     /// - Throws: `KeychainError`, as that.
     package func changeCount() throws(KeychainError) -> Int64 {
         try known.withLock { known throws(KeychainError) in
-            switch known.events?.drain(name: nil) {
-            case .nothing: if let count = known.count { return count }
-            case .happened: known.count = nil
-            case .ended: known.events = nil
-            case nil: break
-            }
+            if !known.folder.hasChanged(nil), let count = known.count { return count }
+            known.count = nil
             // Read after the events: a change in between has an event of its own, and is read at the next look.
             let count = try keychain.changeCount(accessGroup: accessGroup)
-            known.count = known.events == nil ? nil : count
+            known.count = known.folder.isWatching ? count : nil
             return count
         }
     }

@@ -71,6 +71,9 @@ package struct FaultyProvider: ProviderService {
         return try password()
     }
 
+    /// Runs `body` as the provider does.
+    package func withOneLook(_ body: () -> Void) { provider.withOneLook(body) }
+
     /// The provider's period of grants; one that never ends if the fault rotates the password.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         // A rotation would end the grant between the fetch of the password and the read of the bytes.

@@ -34,9 +34,9 @@ final class TokenCatalogue: Sendable {
     private let known = Mutex<Snapshot?>(nil)
     private let knownObjects = Mutex<TokenObjectList?>(nil)
 
-    init(_ store: TokenStore) {
+    init(_ store: TokenStore, _ turn: LookTurn) {
         self.store = store
-        watch = store.watch()
+        watch = store.watch(turn)
     }
 
     /// A number that grows whenever any process registers or removes a token, or a key goes.

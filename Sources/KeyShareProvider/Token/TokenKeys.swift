@@ -1,4 +1,4 @@
-internal import DeviceSimulation
+package import DeviceSimulation
 internal import KeyOperations
 package import KeyShareServer
 internal import KeyShareWire
@@ -64,18 +64,20 @@ package final class TokenKeys: Sendable {
     /// - Parameters:
     ///   - store: the provider's keychain.
     ///   - behaviour: what differs from a token that works.
+    ///   - deviceState: the watch over the device's state that the provider has, too; nil for one of its own.
     ///   - now: the clock that the cache's lifetime is measured with.
     ///   - sleep: waits; throws `CancellationError` where the task is cancelled.
     package init(
-        _ store: ProviderStore, behaviour: Behaviour = Behaviour(),
+        _ store: ProviderStore, behaviour: Behaviour = Behaviour(), deviceState: DeviceStateWatch? = nil,
         now: @escaping @Sendable () -> ContinuousClock.Instant,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         device = store.device
         self.store = TokenStore(store)
-        catalogue = TokenCatalogue(self.store)
         presence = UserPresence(store.device)
-        deviceState = store.watchState()
+        let deviceState = deviceState ?? store.watchState()
+        self.deviceState = deviceState
+        catalogue = TokenCatalogue(self.store, deviceState.turn)
         self.behaviour = behaviour
         self.now = now
         self.sleep = sleep

@@ -30,7 +30,9 @@ package struct TokenStore: Sendable {
     package func changeCount() throws(KeychainError) -> Int64 { try keychain.changeCount(accessGroup: group) }
 
     /// Watches that number, for a provider that looks at every use.
-    func watch() -> KeychainWatch { KeychainWatch(keychain, accessGroup: group, on: device) }
+    func watch(_ turn: LookTurn) -> KeychainWatch {
+        KeychainWatch(keychain, accessGroup: group, on: device, turn: turn)
+    }
 
     /// Reads all registrations, in the order in which they were made.
     ///

@@ -105,11 +105,12 @@ struct Serve: AsyncParsableCommand {
         let fault = fault ?? behaviour?.fault
         let pasteboard = try Pasteboard(device: device)
         let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
-        let tokenKeys = token.keys(of: store)
+        let deviceState = store.watchState()
+        let tokenKeys = token.keys(of: store, deviceState)
         let provider = try Provider(
             store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: token.gate(before: tokenKeys), fixedPassword: fault?.password,
+            token: token.gate(before: tokenKeys), fixedPassword: fault?.password, deviceState: deviceState,
             now: { clock.now },
             putOnPasteboard: {
                 // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).

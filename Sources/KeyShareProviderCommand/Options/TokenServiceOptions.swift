@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import KeyShareProvider
 import PersistentToken
@@ -42,14 +43,14 @@ struct TokenServiceOptions: ParsableArguments {
     }
 
     /// The token extension for the registrations of a provider.
-    func keys(of store: ProviderStore) -> TokenKeys {
+    func keys(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenKeys {
         var behaviour = TokenKeys.Behaviour()
         behaviour.isLikeTheSample = likeTheSample
         behaviour.fault = tokenFault
         if let presenceCache { behaviour.cacheLifetime = .seconds(presenceCache) }
         if let presenceTimeout { behaviour.presenceTimeout = .seconds(presenceTimeout) }
         return TokenKeys(
-            store, behaviour: behaviour, now: { ContinuousClock.now },
+            store, behaviour: behaviour, deviceState: deviceState, now: { ContinuousClock.now },
             sleep: { try await Task.sleep(for: $0) })
     }
 
