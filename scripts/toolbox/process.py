@@ -1,5 +1,6 @@
 """One process run to its end."""
 import os
+import shutil
 import subprocess
 
 from toolbox.report import Missed
@@ -22,3 +23,13 @@ def run(*arguments, input=None, is_expected_to_succeed=True, environment=None, t
         said = (result.stdout + result.stderr).decode(errors="replace")
         raise Missed(f"{' '.join(arguments)} ended with {result.returncode}:\n{said}")
     return result
+
+
+def pinned_to(cores):
+    """The words before a command that keep it on these cores; none where there is no taskset."""
+    return ["taskset", "-c", ",".join(map(str, cores))] if shutil.which("taskset") else []
+
+
+def cores():
+    """The cores that this process may use."""
+    return sorted(os.sched_getaffinity(0))
