@@ -1,5 +1,5 @@
-// The headers of OpenSSL 3 that Swift imports, and one header of ours (derivation.h), which holds C code: the loops of
-// password-based key derivation. Nothing else is added to OpenSSL here.
+// The headers of OpenSSL 3 that Swift imports, and two headers of ours that hold C code: the loops of password-based key
+// derivation (derivation.h), and keys whose private half is elsewhere (methods.h). Nothing else is added to OpenSSL here.
 #ifndef KEYSHARING_COPENSSL_SHIM_H
 #define KEYSHARING_COPENSSL_SHIM_H
 
@@ -28,5 +28,6 @@
 #include <openssl/x509v3.h>
 
 #include "derivation.h"
+#include "methods.h"
 
 #endif

@@ -1,5 +1,6 @@
 internal import KeyShareWire
 internal import LocalSockets
+internal import NIOCore
 package import PersistentToken
 package import SecretMemory
 
@@ -66,6 +67,20 @@ extension ProviderClient {
                 obstacle: .wrongLength)
         }
         return try await useInParts(use)
+    }
+
+    /// Has a key used as ``use(_:)`` does, and blocks the calling thread until it was: for C functions that call back and
+    /// cannot be suspended.
+    ///
+    /// The connection has a thread of its own, so that nothing waits here for the caller's.
+    ///
+    /// - Throws: what ``use(_:)`` throws; nothing is sent in parts.
+    package func useAndWait(_ use: TokenUse) throws -> SecretBytes {
+        try requireToken()
+        guard case .used(let result) = try future(.use(use), within: limits.use).wait() else {
+            throw Self.mismatch
+        }
+        return result
     }
 
     private func useInParts(_ use: TokenUse) async throws -> SecretBytes {

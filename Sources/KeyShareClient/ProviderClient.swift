@@ -353,13 +353,24 @@ extension ProviderClient {
         try await Self.ask(request, within: timeout ?? limits.reply, handler)
     }
 
+    /// Sends a request, and returns what will be its reply.
+    func future(_ request: ProviderRequest, within timeout: Duration) -> EventLoopFuture<ProviderReply> {
+        Self.future(request, within: timeout, handler)
+    }
+
     private static func ask(
         _ request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
     ) async throws -> ProviderReply {
+        try await future(request, within: timeout, handler).get()
+    }
+
+    private static func future(
+        _ request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
+    ) -> EventLoopFuture<ProviderReply> {
         let loop = handler.eventLoop
         let promise = loop.makePromise(of: ProviderReply.self)
         loop.execute { handler.value.send(request, within: TimeAmount(timeout), promise) }
-        return try await promise.futureResult.get()
+        return promise.futureResult
     }
 
     private static func open(

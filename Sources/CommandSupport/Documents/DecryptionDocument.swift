@@ -49,6 +49,8 @@ package struct DecryptionDocument: Codable, Sendable {
         package let recipients: [Recipient]
         /// The label of the identity that opened it; null where it is not encrypted, or did not open.
         @Nullable package var label: String?
+        /// The token whose key opened it (`kSecAttrTokenID`); null where an imported key did, or none.
+        @Nullable package var tokenID: String?
         /// The identities that signed it.
         package let signers: [IdentityDocument]
         /// The SHA-256 of what was inside, in lower-case hexadecimal; null where it did not open.
@@ -62,7 +64,8 @@ package struct DecryptionDocument: Codable, Sendable {
         package init(
             file: String, status: Status, subject: String? = nil, encryption: [String] = [],
             authenticated: Bool? = nil, recipients: [Recipient] = [], label: String? = nil,
-            signers: [IdentityDocument] = [], body: String? = nil, output: String? = nil,
+            tokenID: String? = nil, signers: [IdentityDocument] = [], body: String? = nil,
+            output: String? = nil,
             error: FailureDocument.Body? = nil
         ) {
             self.file = file
@@ -73,6 +76,7 @@ package struct DecryptionDocument: Codable, Sendable {
             self.subject = subject
             self.authenticated = authenticated
             self.label = label
+            self.tokenID = tokenID
             self.body = body
             self.output = output
             self.error = error

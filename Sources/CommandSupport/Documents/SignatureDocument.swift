@@ -6,11 +6,14 @@ package struct SignatureDocument: Codable, Sendable {
     @Nullable package var output: String?
     /// The identity that signed.
     package let signer: IdentityDocument
+    /// The token whose key signed (`kSecAttrTokenID`); null where an imported key did.
+    @Nullable package var tokenID: String?
 
     /// Describes a signature.
-    package init(file: String, output: String?, signer: IdentityDocument) {
+    package init(file: String, output: String?, signer: IdentityDocument, tokenID: String?) {
         self.file = file
         self.signer = signer
         self.output = output
+        self.tokenID = tokenID
     }
 }

@@ -2,13 +2,14 @@ import ArgumentParser
 import CommandSupport
 import Diagnostics
 import Foundation
+import KeyShareClient
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
 import PrivateFiles
 import SecureMail
 
-struct Decrypt: ParsableCommand {
+struct Decrypt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Open encrypted and signed mails with the identities of the consumer's keychain.",
@@ -20,9 +21,13 @@ struct Decrypt: ParsableCommand {
             Several files, or a folder, give a table of what opened, and of what did not for want of which key; -o \
             then makes a folder.
 
+            With --token the keys of persistent tokens are used in place of imported ones. They stay with the \
+            provider, which must be serving, and may ask the user.
+
             EXAMPLE:
               keyshare-consumer decrypt mail/all-encryption.eml
               keyshare-consumer decrypt mail -o opened
+              keyshare-consumer decrypt --token mail/all-encryption.eml
             """)
 
     @Argument(
@@ -36,8 +41,11 @@ struct Decrypt: ParsableCommand {
             valueName: "label"), completion: .consumerLabels)
     var label: String?
 
+    @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")
+    var token = false
+
     @OptionGroup var destination: DestinationOptions
-    @OptionGroup var device: DeviceOptions
+    @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -46,12 +54,17 @@ struct Decrypt: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let console = output.console
+    func run() async throws {
         let files = try files.flatMap(Self.files(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
-        let keys = try MailKeys(try ConsumerStore(try device.openDevice()), only: label)
+        try await MailKeys.withKeys(of: access, isToken: token, only: label) { keys in
+            try open(files, isFolder: isFolder, keys)
+        }
+    }
+
+    private func open(_ files: [File], isFolder: Bool, _ keys: MailKeys) throws {
+        let console = output.console
         if isFolder {
             try openAll(files, keys, console)
         } else if let file = files.first {
@@ -123,7 +136,8 @@ struct Decrypt: ParsableCommand {
     private static func notes(_ message: DecryptionDocument.Message) -> [String] {
         var notes: [String] = []
         if let label = message.label {
-            notes.append("encrypted with \(message.encryption.joined(separator: ", ")), opened by \(label)")
+            let key = message.tokenID == nil ? label : "the token\u{2019}s key \(label)"
+            notes.append("encrypted with \(message.encryption.joined(separator: ", ")), opened by \(key)")
         }
         for signer in message.signers {
             notes.append(
@@ -176,11 +190,10 @@ struct Decrypt: ParsableCommand {
             let count = messages.count { $0.status == .missingKey }
             told.append(
                 first.saying(
-                    counted(
-                        count, "message needs a key that was", "messages need keys that were")
-                        + " not imported"
+                    counted(count, "message needs a key that ", "messages need keys that ")
+                        + (token ? "no token has" : count == 1 ? "was not imported" : "were not imported")
                 )
-                .advising("ask for it: \(MessageRun.importCommand(missing))"))
+                .advising(MessageRun.advice(missing, keys.origin)))
         }
         try console.present(document, failure: failures.first, telling: told) {
             try console.table(of: messages.filter { $0.status != .skipped })

@@ -7,7 +7,7 @@ import OpenSSL
 import PrivateFiles
 import SecureMail
 
-struct Sign: ParsableCommand {
+struct Sign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
         abstract: "Sign a mail or a file with an identity of the consumer's keychain.",
@@ -15,9 +15,13 @@ struct Sign: ParsableCommand {
             The result is a mail of S/MIME, multipart/signed, which any mail program verifies. A mail keeps its \
             headers; a text becomes the text of a mail, any other file its attachment.
 
+            With --token a persistent token's key signs in place of an imported one. It stays with the provider, \
+            which must be serving, and may ask the user.
+
             EXAMPLE:
               keyshare-consumer import Signature.zip --uti \(Selector.signature.zipType(.keySharing2025))
               keyshare-consumer sign letter.txt -o letter.eml
+              keyshare-consumer sign --token letter.txt -o letter.eml
             """)
 
     @Argument(help: "The file to sign, or - for standard input.", completion: .file())
@@ -29,16 +33,22 @@ struct Sign: ParsableCommand {
             valueName: "label"), completion: .consumerLabels)
     var label: String?
 
+    @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")
+    var token = false
+
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var clock: ClockOptions
-    @OptionGroup var device: DeviceOptions
+    @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
-    func run() throws {
-        let console = output.console
+    func run() async throws {
         if output.json { try destination.requireFile() }
         try destination.requireFree()
-        let keys = try MailKeys(try ConsumerStore(try device.openDevice()), only: label)
+        try await MailKeys.withKeys(of: access, isToken: token, only: label, sign)
+    }
+
+    private func sign(with keys: MailKeys) throws {
+        let console = output.console
         let (identity, key) = try keys.signer(at: clock.now)
         let scratch = DestinationOptions.scratchFolder
         let mail = try UnnamedFile(in: scratch)
@@ -56,9 +66,12 @@ struct Sign: ParsableCommand {
         try destination.write(contentsOf: mail, console)
         let signer = IdentityDocument(identity.summary)
         let written = destination.output == "-" ? nil : destination.output
-        try console.present(SignatureDocument(file: file, output: written, signer: signer)) {
+        let document = SignatureDocument(
+            file: file, output: written, signer: signer, tokenID: identity.tokenID)
+        try console.present(document) {
             console.note(
-                "signed as \(signer.personText) with \(identity.summary.label)"
+                "signed as \(signer.personText) with \(token ? "the token\u{2019}s key " : "")"
+                    + identity.summary.label
                     + (written.map { "; wrote \($0)" } ?? ""))
         }
     }

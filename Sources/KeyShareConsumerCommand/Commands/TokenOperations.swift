@@ -64,13 +64,9 @@ extension Token {
                 let use = TokenUse(
                     objectID: identity.entry.objectID, operation: .sign, algorithm: algorithm.name, data: data
                 )
-                let signature = try await client.use(use).withTransientArray { Array($0) }
-                guard try identity.certificate.publicKey.verify(signature, of: data, algorithm) else {
-                    throw CommandFailure(
-                        .validationFailed,
-                        "the signature does not verify with the public key of the certificate")
-                }
-                return (identity, algorithm, signature)
+                let signature = try await client.use(use)
+                try identity.requireProof(signature, of: use)
+                return (identity, algorithm, signature.withTransientArray { Array($0) })
             }
             if output.json {
                 if destination.output != nil { try destination.write(signature, console, isBinary: true) }
@@ -122,6 +118,25 @@ extension Token {
                 try destination.write(bytes, console, isBinary: true)
             }
             if output.json { try console.document(TokenUseDocument(identity, algorithm, result: nil)) }
+        }
+    }
+}
+
+extension TokenIdentity {
+    /// Makes sure that a signature is one of the certificate's key, before anything is made of it.
+    ///
+    /// - Parameters:
+    ///   - result: what the token gave.
+    ///   - use: what it was asked. A use that is no signature proves nothing, and passes.
+    /// - Throws: `CommandFailure` (7) where the signature does not verify; `TokenError`.
+    func requireProof(_ result: SecretBytes, of use: TokenUse) throws {
+        guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm) else { return }
+        let isOwn = try result.withTransientArray {
+            try certificate.publicKey.verify($0, of: use.data, algorithm)
+        }
+        guard isOwn else {
+            throw CommandFailure(
+                .validationFailed, "the signature does not verify with the public key of the certificate")
         }
     }
 }

@@ -33,7 +33,7 @@ struct MessageRun {
                 try MessageOpener(scratch: scratch, keys: keys.key).open(file)
             }
             self.opened = opened
-            message = DecryptionDocument.Message(name, opened)
+            message = DecryptionDocument.Message(name, opened, keys)
             failure = nil
             missing = []
         } catch {
@@ -49,7 +49,7 @@ struct MessageRun {
             }
             missing = problem?.recipients.compactMap(\.serialNumber) ?? []
             let isMissing = problem?.code == .missingKey
-            let advised = isMissing ? Self.missingKey(of: missing) ?? failure : failure
+            let advised = isMissing ? Self.missingKey(of: missing, keys.origin) ?? failure : failure
             message = DecryptionDocument.Message(
                 file: name, status: isMissing ? .missingKey : .failed,
                 recipients: (problem?.recipients ?? []).map(DecryptionDocument.Recipient.init),
@@ -59,25 +59,34 @@ struct MessageRun {
     }
 
     /// The failure of a message that needs one of these keys, with the command that would get them.
-    private static func missingKey(of serials: [String]) -> CommandFailure? {
+    private static func missingKey(of serials: [String], _ origin: MailKeys.Origin) -> CommandFailure? {
         guard !serials.isEmpty else { return nil }
         let names = serials.prefix(3).joined(separator: ", ")
         let more = serials.count > 3 ? " or \(serials.count - 3) others" : ""
         let needs =
-            serials.count == 1
-            ? "needs encryption \(names), which was not imported"
-            : "needs one of encryption \(names)\(more), none of which was imported"
+            switch (serials.count, origin) {
+            case (1, .keychain): "needs encryption \(names), which was not imported"
+            case (_, .keychain): "needs one of encryption \(names)\(more), none of which was imported"
+            case (1, .token): "needs encryption \(names), which no token has"
+            case (_, .token): "needs one of encryption \(names)\(more), none of which a token has"
+            }
         return CommandFailure(CMSError(.missingKey, "") as any Error).saying("the message \(needs)")
-            .advising("ask for it: \(Self.importCommand([serials[0]]))")
+            .advising(advice([serials[0]], origin))
     }
 
-    /// The command that imports the identities of these serial numbers from the provider.
-    static func importCommand(_ serials: [String]) -> String {
-        // The start of a serial number names its item, and fits a terminal; an archive has them all.
-        serials.count == 1
-            ? "keyshare-consumer import \(serials[0].prefix(8)) --uti \(Mechanism.keySharing2025.plainType)"
-            : "keyshare-consumer import \(Selector.encryption.zipName) --uti "
+    /// What gets the identities of these serial numbers to where keys were looked for.
+    static func advice(_ serials: [String], _ origin: MailKeys.Origin) -> String {
+        // The start of a serial number names its item, and fits a terminal; an archive and a type have them all.
+        switch (serials.count, origin) {
+        case (1, .keychain):
+            "ask for it: keyshare-consumer import \(serials[0].prefix(8)) --uti "
+                + Mechanism.keySharing2025.plainType
+        case (_, .keychain):
+            "ask for it: keyshare-consumer import \(Selector.encryption.zipName) --uti "
                 + Selector.encryption.zipType(.keySharing2025)
+        case (1, .token): "register it: keyshare-provider token add \(serials[0].prefix(8))"
+        case (_, .token): "register them: keyshare-provider token add --types encryption"
+        }
     }
 }
 
@@ -92,7 +101,7 @@ extension DecryptionDocument.Recipient {
 
 extension DecryptionDocument.Message {
     /// Describes a message that opened.
-    init(_ file: String, _ opened: OpenedMessage) {
+    init(_ file: String, _ opened: OpenedMessage, _ keys: MailKeys) {
         var (ciphers, recipients, label, signers) = (
             [String](), [CMSRecipient](), String?.none, [Certificate]()
         )
@@ -110,6 +119,7 @@ extension DecryptionDocument.Message {
             subject: opened.header?["Subject"].map { MailText.decoded(headerValue: $0) }, encryption: ciphers,
             authenticated: !opened.isUnauthenticated,
             recipients: recipients.map(DecryptionDocument.Recipient.init), label: label,
+            tokenID: label.flatMap(keys.tokenID),
             signers: signers.map { IdentityDocument(IdentitySummary($0)) },
             body: opened.sha256.upperHex.lowercased())
     }

@@ -52,16 +52,17 @@ package struct CMSEnvelope: Sendable {
     ///   - key: The private key of the recipient.
     ///   - recipient: One of ``recipients``.
     ///   - plaintext: Gets the content, piece by piece, before it is known whether it was altered.
-    /// - Throws: `CMSError.Code.altered` where the key or the tag does not fit; what `plaintext` throws. All that
-    ///   `plaintext` got is worthless then.
+    /// - Throws: `CMSError.Code.altered` where the key or the tag does not fit; what the holder of a key that is elsewhere
+    ///   throws; what `plaintext` throws. All that `plaintext` got is worthless then.
     package func decrypt(
         _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient,
         plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         unsafe try structure.withMessage(in: .standard) { message in
-            let isOpen = unsafe key.withPointer { key in
-                unsafe CMSRecipientKey.all(in: message).contains {
-                    unsafe $0.recipient == recipient && $0.open(message, with: key)
+            let isOpen = unsafe try key.withPointer { key in
+                unsafe try CMSRecipientKey.all(in: message).contains { candidate in
+                    try candidate.recipient == recipient
+                        && PrivateKey.throwingFailures { unsafe candidate.open(message, with: key) }
                 }
             }
             guard isOpen else { throw Self.altered }

@@ -78,7 +78,7 @@ package struct CMSSignature: Sendable {
     ///   - chain: Other certificates to put into the message.
     /// - Returns: The message in DER, with SHA-256 and the certificate of the signer.
     /// - Throws: `CMSError`: `.unsuitableKey` where the key does not sign or is not that of the certificate,
-    ///   `.unmakable`; `CertificateError`.
+    ///   `.unmakable`; `CertificateError`; what the holder of a key that is elsewhere throws.
     package static func sign(
         _ file: CInt, as certificate: Certificate, with key: PrivateKey, chain: [Certificate] = []
     ) throws -> [UInt8] {
@@ -105,9 +105,10 @@ package struct CMSSignature: Sendable {
         }
         let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
         defer { unsafe BIO_free(input) }
-        guard unsafe CMS_final(message, input, nil, flags) == 1 else {
-            throw CMSError.draining(.unmakable, "signing a message")
+        let isSigned = try PrivateKey.throwingFailures {
+            unsafe CMS_final(message, input, nil, flags) == 1
         }
+        guard isSigned else { throw CMSError.draining(.unmakable, "signing a message") }
         return unsafe OpenSSLASN1.der(message) { unsafe i2d_CMS_ContentInfo($0, $1) }
     }
 }

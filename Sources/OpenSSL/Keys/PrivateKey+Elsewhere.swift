@@ -1,0 +1,232 @@
+package import SecretMemory
+internal import COpenSSL
+internal import Synchronization
+
+extension PrivateKey {
+    /// Has a private key that is elsewhere used, and returns what came of it; nil where the data do not decrypt.
+    ///
+    /// OpenSSL calls it in the middle of an operation, on the thread of the operation, which waits for it.
+    package typealias Holder = @Sendable (PrivateKeyUse) throws -> SecretBytes?
+
+    /// A key whose private half is elsewhere. OpenSSL has the public half, and asks `holder` for the rest.
+    ///
+    /// It serves wherever a loaded key does, except that ``pkcs8()`` has nothing to write. What `holder` throws comes
+    /// out of `CMSEnvelope.decrypt` and `CMSSignature.sign` as it is; other functions give an `OpenSSLError` for it.
+    ///
+    /// - Parameters:
+    ///   - publicKey: The public half: RSA, or on a named curve.
+    ///   - holder: Has the private half used. It must not call OpenSSL with this key.
+    /// - Throws: `CertificateError`: `unsupportedKey` for a key of another kind, `malformedKey` for one that OpenSSL
+    ///   cannot load.
+    package init(of publicKey: PublicKey, heldBy holder: @escaping Holder) throws(CertificateError) {
+        guard publicKey.isLoadable else {
+            throw CertificateError(.costlyKey(oid: ""), "the key could take too long to use")
+        }
+        let datum = unsafe Unmanaged.passRetained(KeyMethods.Datum(holder))
+        let octets = publicKey.keyOctets
+        let key = unsafe octets.withUnsafeBufferPointer { octets -> OpaquePointer? in
+            switch publicKey.type {
+            case .rsa:
+                unsafe keysharing_rsa_key(
+                    octets.baseAddress, octets.count, KeyMethods.rsa.pointer, KeyMethods.rsa.index,
+                    datum.toOpaque())
+            case .ec(let curve):
+                unsafe keysharing_ec_key(
+                    Self.identifier(ofCurve: curve), octets.baseAddress, octets.count,
+                    KeyMethods.ec.pointer, KeyMethods.ec.index, datum.toOpaque())
+            default: nil
+            }
+        }
+        guard let key = unsafe key else {
+            unsafe datum.release()
+            let name = publicKey.type.name
+            switch publicKey.type {
+            case .rsa, .ec:
+                throw .draining(.malformedKey, "taking a key of the kind \(name) that is elsewhere")
+            default:
+                throw CertificateError(
+                    .unsupportedKey(oid: ""), "keys of the kind \(name) that are elsewhere are not supported")
+            }
+        }
+        unsafe self.init(adopting: key)
+    }
+
+    private static func identifier(ofCurve name: String) -> CInt {
+        let identifier = unsafe EC_curve_nist2nid(name)
+        return identifier != 0 ? identifier : unsafe OBJ_txt2nid(name)
+    }
+
+    /// Runs an operation with keys of which some may be elsewhere.
+    ///
+    /// - Throws: What the holder of such a key threw, in place of OpenSSL's opinion; what `body` throws.
+    static func throwingFailures<Result>(_ body: () throws -> Result) throws -> Result {
+        let failures = KeyMethods.Failures()
+        let result = Swift.Result { try KeyMethods.$failures.withValue(failures, operation: body) }
+        if let failure = failures.first {
+            OpenSSLError.discardQueue()
+            throw failure
+        }
+        return try result.get()
+    }
+}
+
+/// The methods by which OpenSSL uses keys that are elsewhere (`RSA_METHOD`, `EC_KEY_METHOD`).
+enum KeyMethods {
+    /// What a key that is elsewhere carries: its holder. The C key keeps it alive, and each copy of the C key.
+    final class Datum: Sendable {
+        let holder: PrivateKey.Holder
+
+        init(_ holder: @escaping PrivateKey.Holder) { self.holder = holder }
+    }
+
+    /// The first error that a holder threw in an operation. C functions return a number, which has no room for it.
+    final class Failures: Sendable {
+        private let stored = Mutex<(any Error)?>(nil)
+
+        var first: (any Error)? { stored.withLock { $0 } }
+
+        func note(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
+    }
+
+    /// Where the operation that this thread carries out notes errors; nil outside of one.
+    @TaskLocal static var failures: Failures?
+
+    /// A method, and where keys with it carry their datum. Both stay as long as the process.
+    ///
+    /// `@unchecked Sendable`: neither the pointer nor what it points at changes once the method is made.
+    @safe struct Method: @unchecked Sendable {
+        let pointer: OpaquePointer?
+        let index: CInt
+
+        /// - Parameters:
+        ///   - pointer: The C method.
+        ///   - kind: `CRYPTO_EX_INDEX_RSA` or `CRYPTO_EX_INDEX_EC_KEY`.
+        init(_ pointer: OpaquePointer?, kind: CInt) {
+            unsafe self.pointer = pointer
+            index = unsafe CRYPTO_get_ex_new_index(kind, 0, nil, nil) { _, _, datum, _, _, _ in
+                if let copied = unsafe datum?.pointee {
+                    unsafe _ = Unmanaged<Datum>.fromOpaque(copied).retain()
+                }
+                return 1
+            } _: { _, datum, _, _, _, _ in
+                if let datum = unsafe datum { unsafe Unmanaged<Datum>.fromOpaque(datum).release() }
+            }
+        }
+    }
+
+    static let rsa = unsafe Method(
+        keysharing_rsa_method(signRSA, encryptRSA, decryptRSA), kind: CRYPTO_EX_INDEX_RSA)
+    static let ec = unsafe Method(keysharing_ec_method(signECDSA, agree), kind: CRYPTO_EX_INDEX_EC_KEY)
+
+    /// Has a key used.
+    ///
+    /// - Returns: nil where the holder threw, or the result has not the length that it must have.
+    private static func result(
+        _ datum: UnsafeMutableRawPointer?, _ use: PrivateKeyUse, hasLength: (Int) -> Bool
+    ) -> SecretBytes? {
+        guard let datum = unsafe datum else { return nil }
+        let key = unsafe Unmanaged<Datum>.fromOpaque(datum).takeUnretainedValue()
+        do {
+            guard let result = try key.holder(use) else { return nil }
+            guard hasLength(result.count) else {
+                throw OpenSSLError(
+                    operation: "using a key elsewhere, which gave \(result.count) bytes", queue: [])
+            }
+            return result
+        } catch {
+            failures?.note(error)
+            return nil
+        }
+    }
+
+    // MARK: - What OpenSSL calls
+
+    private static let signRSA: keysharing_rsa_sign = { digest, input, count, output, outputCount, key in
+        let algorithm = DigestAlgorithm.allCases.first { unsafe EVP_MD_get_type($0.pointer) == digest }
+        let bytes = unsafe Array(UnsafeBufferPointer(start: input, count: Int(count)))
+        guard let algorithm, bytes.count == algorithm.byteCount, let output = unsafe output else { return 0 }
+        let size = unsafe Int(keysharing_rsa_size(key))
+        let signature = unsafe result(
+            keysharing_rsa_datum(key, rsa.index), .signRSA(bytes, .pkcs1(algorithm))
+        ) { $0 == size }
+        guard let signature else { return 0 }
+        unsafe outputCount?.pointee = CUnsignedInt(signature.copy(to: output))
+        return 1
+    }
+
+    private static let encryptRSA: keysharing_rsa_transform = { count, input, output, key, padding in
+        guard let output = unsafe output, let padding = RSAPadding(transforming: padding) else { return -1 }
+        let bytes = unsafe Array(UnsafeBufferPointer(start: input, count: Int(count)))
+        let size = unsafe Int(keysharing_rsa_size(key))
+        let signature = unsafe result(keysharing_rsa_datum(key, rsa.index), .signRSA(bytes, padding)) {
+            $0 == size
+        }
+        return signature.map { unsafe CInt($0.copy(to: output)) } ?? -1
+    }
+
+    private static let decryptRSA: keysharing_rsa_transform = { count, input, output, key, padding in
+        guard let output = unsafe output, let padding = RSAPadding(transforming: padding) else { return -1 }
+        let bytes = unsafe Array(UnsafeBufferPointer(start: input, count: Int(count)))
+        let size = unsafe Int(keysharing_rsa_size(key))
+        let plaintext = unsafe result(
+            keysharing_rsa_datum(key, rsa.index), .decryptRSA(bytes, padding)
+        ) { padding == .none ? $0 == size : $0 <= size - 11 }
+        // Why it does not decrypt is told to nobody (RFC 8017, 7.2.2): not even OpenSSL's queue has an entry.
+        return plaintext.map { unsafe CInt($0.copy(to: output)) } ?? -1
+    }
+
+    private static let signECDSA: keysharing_ec_sign = { _, input, count, output, outputCount, _, _, key in
+        guard let output = unsafe output else { return 0 }
+        let digest = unsafe Array(UnsafeBufferPointer(start: input, count: Int(count)))
+        let size = unsafe Int(keysharing_ec_signature_size(key))
+        let signature = unsafe result(keysharing_ec_datum(key, ec.index), .signECDSA(digest)) {
+            (1...size).contains($0)
+        }
+        guard let signature else { return 0 }
+        unsafe outputCount?.pointee = CUnsignedInt(signature.copy(to: output))
+        return 1
+    }
+
+    private static let agree: keysharing_ec_agree = { output, outputCount, point, key in
+        // The longest point of a curve that OpenSSL has: two coordinates of 72 bytes.
+        var octets = [UInt8](repeating: 0, count: 145)
+        let count = unsafe keysharing_ec_point(key, point, &octets, octets.count)
+        let size = unsafe Int(keysharing_ec_secret_size(key))
+        guard count > 0 else { return 0 }
+        let secret = unsafe result(
+            keysharing_ec_datum(key, ec.index), .agree(Array(octets.prefix(count)))
+        ) { $0 == size }
+        // OpenSSL wipes and frees it.
+        guard let secret, let memory = unsafe CRYPTO_malloc(size, nil, 0) else { return 0 }
+        let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
+        unsafe outputCount?.pointee = unsafe secret.copy(to: bytes)
+        unsafe output?.pointee = bytes
+        return 1
+    }
+}
+
+extension RSAPadding {
+    /// The padding that OpenSSL asks a method for; nil for one that no method is asked for.
+    ///
+    /// From OpenSSL 3.2 on, and in older ones of some distributions, CMS asks for PKCS #1 v1.5 by the number 8: without
+    /// a random result in place of a wrong padding.
+    fileprivate init?(transforming padding: CInt) {
+        switch padding {
+        case RSA_PKCS1_PADDING, 8: self = .pkcs1(nil)
+        case RSA_NO_PADDING: self = .none
+        default: return nil
+        }
+    }
+}
+
+extension SecretBytes {
+    /// Copies the bytes to where there is room for them, and returns how many they are.
+    fileprivate func copy(to output: UnsafeMutablePointer<UInt8>) -> Int {
+        unsafe withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress {
+                unsafe UnsafeMutableRawPointer(output).copyMemory(from: start, byteCount: bytes.count)
+            }
+            return bytes.count
+        }
+    }
+}
