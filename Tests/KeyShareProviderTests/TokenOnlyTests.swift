@@ -64,6 +64,44 @@ struct TokenOnlyTests {
         #expect(try store.check().problems.isEmpty)
     }
 
+    @Test(
+        "Merging brings registrations with their rules and keys, adds none twice, and publishes no token alone"
+    )
+    func merged() async throws {
+        let alone = try await provision(.tokenOnly, [.signature])
+        let both = try await provision(.keySharing, [.encryption])
+        let opened = try store.identity(both[0])
+        try tokens.add(opened.certificate, opened.privateKey, rule: .rfc5280)
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        let first = try other.merge(store)
+        #expect(first == (added: 2, registered: 2))
+        #expect(try TokenStore(other).registrations().map(\.label) == alone + both)
+        #expect(try TokenStore(other).registrations().map(\.rule) == [.cryptoTokenKit, .rfc5280])
+        #expect(try TokenStore(other).unpublished().map(\.label) == alone)
+        let certificate = try other.heldCertificate(alone[0])
+        #expect(try TokenStore(other).privateKey(alone[0]).matches(certificate))
+        #expect(try other.merge(store) == (added: 0, registered: 0))
+        // There the token alone is published; here it stays as it is.
+        let published = try ProviderStore(try Device(folder: scratch.path("published")))
+        _ = try published.add([(certificate, try TokenStore(other).privateKey(alone[0]))])
+        #expect(try other.merge(published) == (added: 0, registered: 0))
+        #expect(try TokenStore(other).unpublished().map(\.label) == alone)
+    }
+
+    @Test("A device whose keys are closed merges nothing with tokens in it, and everything without")
+    func mergedClosed() async throws {
+        let published = try await provision(.keySharing, [.encryption])
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        try other.device.lock()
+        #expect(try other.merge(store) == (added: 1, registered: 0))
+        _ = try await provision(.tokenOnly, [.signature])
+        let third = try ProviderStore(try Device(folder: scratch.path("third")))
+        try third.device.lock()
+        let refused = #expect(throws: KeychainError.self) { try third.merge(store) }
+        #expect(refused?.code == .interactionNotAllowed)
+        #expect(try third.identities().isEmpty && other.identities().map(\.label) == published)
+    }
+
     @Test("A run that is given again leaves out the tokens that it made, and adds those that are missing")
     func interrupted() async throws {
         func run() async throws -> Provisioner.Outcome {

@@ -15,6 +15,9 @@ struct Merge: ParsableCommand {
             Identities and authorities that are in the keychain already stay as they are, so that a second merge \
             changes nothing. A certificate that one of the devices has revoked is revoked.
 
+            Persistent tokens are merged with their keys, those among them that are tokens alone. Each of the \
+            devices must be unlocked and have a passcode then.
+
             EXAMPLE:
               keyshare-provider merge part-1 part-2 --device whole
             """)
@@ -42,16 +45,23 @@ struct Merge: ParsableCommand {
         let store = try ProviderStore(device)
         let lock = try store.lockProvisioning()
         defer { lock.release() }
-        var added = 0
+        var (added, registered) = (0, 0)
         for (number, folder) in devices.enumerated() {
-            let other = try ProviderStore(try Device(folder: folder))
-            added += try store.merge(other) { seen in
-                console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
+            do {
+                let other = try ProviderStore(try Device(folder: folder))
+                let merged = try store.merge(other) { seen in
+                    console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
+                }
+                added += merged.added
+                registered += merged.registered
+            } catch {
+                throw CommandFailure(error).about(folder)
             }
         }
         console.progress(nil)
-        try console.present(MergeDocument(added: added)) {
-            console.note("added \(counted(added, "identity", "identities"))")
+        try console.present(MergeDocument(added: added, registered: registered)) {
+            let tokens = registered == 0 ? "" : " and \(counted(registered, "token", "tokens"))"
+            console.note("added \(counted(added, "identity", "identities"))\(tokens)")
         }
     }
 }

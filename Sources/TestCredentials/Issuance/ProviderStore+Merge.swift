@@ -1,18 +1,24 @@
-package import DeviceSimulation
+internal import DeviceSimulation
 package import KeyShareProvider
 
 extension ProviderStore {
-    /// Adds everything that the provider of another device holds, with authorities and their register. What both hold
-    /// stays as it is here.
+    /// Adds everything that the provider of another device holds, with authorities and their register, and with the
+    /// registrations of its token. What both hold stays as it is here.
     ///
     /// The register is merged first, so that no revoked certificate is here without its revocation.
     ///
-    /// - Parameter progress: receives the number of identities read so far.
-    /// - Returns: how many identities were new.
-    /// - Throws: `KeychainError` where one keychain cannot be read or the other not be written.
-    package func merge(_ other: ProviderStore, progress: (Int) -> Void = { _ in }) throws(KeychainError)
-        -> Int
-    {
+    /// - Parameter progress: receives the number of published identities read so far.
+    /// - Returns: how many identities were new, those that are tokens alone among them, and how many tokens.
+    /// - Throws: `KeychainError` where one keychain cannot be read or the other not be written, and before anything is
+    ///   added where the state of a device keeps its token's keys closed; `CertificateError` and `OpenSSLError` where
+    ///   OpenSSL refuses an identity.
+    package func merge(
+        _ other: ProviderStore, progress: (Int) -> Void = { _ in }
+    ) throws -> (added: Int, registered: Int) {
+        let (tokens, theirs) = (TokenStore(self), TokenStore(other))
+        try tokens.requireMergeable(theirs)
+        // Key sharing must not begin to publish what is a token alone here.
+        let alone = Set(try tokens.unpublished().map(\.label))
         try add(toRegister: try other.register())
         var added = 0
         var seen = 0
@@ -24,7 +30,7 @@ extension ProviderStore {
                 guard let end = batch.last else { break }
                 last = end.id
                 var identities: [NewIdentity] = []
-                for attributes in batch {
+                for attributes in batch where !alone.contains(attributes.label) {
                     let opened = try other.keychain.openIdentity(label: attributes.label, accessGroup: group)
                     identities.append(
                         NewIdentity(
@@ -48,6 +54,7 @@ extension ProviderStore {
                 }
             }
         }
-        return added
+        let merged = try tokens.merge(theirs)
+        return (added + merged.alone, merged.registered)
     }
 }
