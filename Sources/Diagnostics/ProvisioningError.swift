@@ -14,6 +14,8 @@ package struct ProvisioningError: Failure {
         case noSuchFault = "no-such-fault"
         /// The test vector is a file that no keychain can hold.
         case faultNeedsFile = "fault-needs-file"
+        /// The test vector is a file, and was to be a token alone, which is never in one.
+        case faultOfFile = "fault-of-file"
         /// No authority of the keychain can put the certificate on its revocation list.
         case notRevocable = "not-revocable"
     }

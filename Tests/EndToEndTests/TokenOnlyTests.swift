@@ -147,6 +147,117 @@ struct TokenOnlyTests {
                 .status == 10)
     }
 
+    @Test("Parts of tokens alone, merged, are what one run makes, and the registrations come with them")
+    func merged() async throws {
+        func provider(_ device: String, _ arguments: String...) async throws -> CommandRun {
+            try await RunningCommand(
+                .provider, arguments + ["--device", simulation.scratch.path(device)]
+            ).finish()
+        }
+        func tokens(_ device: String) async throws -> [TokensDocument.Token] {
+            try await provider(device, "token", "list", "--json").document(TokensDocument.self).tokens
+        }
+        for part in ["1/2", "2/2", "1/1"] {
+            let run = try await provider(
+                part.replacing("/", with: "of"), "provision", "--seed", "7", "--shard", part, "--count", "3",
+                "--types", "signature", "--generations", "1", "--key", "p256", "--token-only", "--at",
+                "2026-01-01")
+            #expect(run.status == 0, "\(run.errors)")
+        }
+        let parts = ["1of2", "2of2"].map { simulation.scratch.path($0) }
+        let merge = try await provider("merged", "merge", parts[0], parts[1], "--json")
+        #expect(try merge.document(MergeDocument.self).added == 3, "\(merge.errors)")
+        #expect(try merge.document(MergeDocument.self).registered == 3)
+        let whole = try await tokens("1of1")
+        let together = try await tokens("merged")
+        #expect(Set(together.map(\.objectID)) == Set(whole.map(\.objectID)) && whole.count == 3)
+        #expect(together.allSatisfy { $0.tokenOnly == true && $0.keyPresent })
+        #expect(try await provider("merged", "merge", parts[0]).errors == "added 0 identities\n")
+        #expect(try await provider("merged", "check").status == 0)
+        // A device whose keys are closed is named, and nothing of it is added.
+        let lock = ["lock", "--device", parts[1]]
+        #expect(try await RunningCommand(.device, lock).finish().status == 0)
+        let refused = try await provider("other", "merge", parts[1])
+        #expect(refused.status == 10 && refused.errors.contains("\(parts[1]): "), "\(refused.errors)")
+        #expect(try await tokens("other").isEmpty)
+    }
+
+    @Test(
+        "The persons of a scenario become tokens alone, its defective identities among them, beside published ones"
+    )
+    func scenario() async throws {
+        let file = try simulation.write(
+            """
+            description: Dana has an identity of each kind, and one that has expired.
+            persons:
+              - name: EXAMPLE.DANA.1234567890
+                credentials:
+                  - generations: 1
+                    key: p256
+                    types: [signature, encryption]
+                  - fault: expired
+                    key: p256
+            """, as: "one.yaml")
+        func run(_ more: String...) async throws -> CommandRun {
+            try await simulation.provider(
+                ["provision", "--scenario", file, "--seed", "3", "--at", "2026-01-01"] + more)
+        }
+        let alone = try await run("--token-only")
+        #expect(alone.status == 0, "\(alone.errors)")
+        #expect(try await tokens().count == 3)
+        #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.isEmpty)
+        #expect(try await run("--token-only").errors.contains("3 were there already"))
+        #expect(try await run().status == 0)
+        #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.count == 3)
+        #expect(try await tokens().count == 3)
+        #expect(try await tokens().allSatisfy { $0.tokenOnly == true })
+    }
+
+    @Test("With --token-only, --renew renews the tokens alone and leaves what is published")
+    func renewedAlone() async throws {
+        #expect(try await provision("--types", "encryption").status == 0)
+        let nothing = try await simulation.provider(
+            "provision", "--renew", "--token-only", "--at", "2027-01-01")
+        #expect(nothing.status == 9)
+        #expect(try await provision("--token-only", "--types", "signature").status == 0)
+        #expect(
+            try await simulation.provider("provision", "--renew", "--token-only", "--at", "2027-01-01").status
+                == 0)
+        #expect(try await tokens().map(\.identity.type) == ["signature", "signature"])
+        #expect(try await simulation.items().count { $0.kind == "pkcs12" } == 1)
+    }
+
+    @Test(
+        "A fault of a certificate or key becomes a token alone that verify refuses; one of a file is refused with the reason"
+    )
+    func faults() async throws {
+        let anchor = simulation.scratch.path("test-ca.pem")
+        let faults = ["expired", "broken-signature"]
+        for fault in faults {
+            let run = try await simulation.provider(
+                "provision", "--fault", fault, "--token-only", "--key", "p256", "--seed", "5", "--at",
+                "2026-03-02")
+            #expect(run.status == 0, "\(run.errors)")
+        }
+        let labels = try await tokens().map(\.objectID)
+        #expect(labels.count == 2)
+        #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.isEmpty)
+        #expect(try await simulation.provider("trust", "-o", anchor).status == 0)
+        try await simulation.serve()
+        for label in labels {
+            let run = try await simulation.consumer(
+                "verify", "--token", label, "--trust", anchor, "--at", "2026-03-03")
+            #expect(run.status == 7, "\(run.errors)")
+        }
+        let file = try await simulation.provider("provision", "--fault", "zip-slip", "--token-only", "--json")
+        #expect(try file.status == 64 && file.errorCode() == "fault-of-file")
+        #expect(file.errors.contains("is one of a file, and a token alone is never in a file"))
+        let output = try await simulation.provider(
+            "provision", "--fault", "expired", "--token-only", "-o", simulation.scratch.path("a.p12"))
+        #expect(output.status == 64 && output.errors.contains("never in a file"))
+        #expect(try await tokens().count == 2)
+    }
+
     /// What an app sees in the keychain.
     private func keychain(_ app: String) async throws -> [KeychainDocument.Item] {
         let run = try await simulation.device(["keychain", "--app", app, "--json"])

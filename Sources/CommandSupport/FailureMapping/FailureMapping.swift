@@ -430,6 +430,7 @@ extension ProvisioningError: ReportableFailure {
             case .noSuchScenario: (.usage, "the scenarios: keyshare-provider provision --list-scenarios")
             case .noSuchFault: (.usage, "the faults: keyshare-provider faults")
             case .faultNeedsFile: (.usage, "name a file with -o")
+            case .faultOfFile: (.usage, "leave out --token-only, and name a file with -o")
             case .nothingToRenew: (.noSuchItem, "make some first: keyshare-provider provision")
             case .notRevocable: (.refused, "the authorities that can revoke: keyshare-provider trust")
             }
@@ -441,8 +442,8 @@ extension ProvisioningError: ReportableFailure {
         case .malformedPerson, .malformedScenario: remedy?.hint
         case .noSuchScenario, .noSuchFault:
             remedy.map { "\($0.hint) \(Self.meaning(of: code).hint ?? "")" }
-        case .noSuchProfile, .typeNotInProfile, .dateOutOfRange, .faultNeedsFile, .nothingToRenew,
-            .notRevocable:
+        case .noSuchProfile, .typeNotInProfile, .dateOutOfRange, .faultNeedsFile, .faultOfFile,
+            .nothingToRenew, .notRevocable:
             nil
         }
     }

@@ -29,6 +29,9 @@ struct FaultProvisioning {
         let isFile = provision.destination.output != nil
         if console.isJSON, isFile { try provision.destination.requireFile() }
         let person = try person()
+        // A seed makes other identities for tokens alone, which would be published otherwise.
+        let source =
+            provision.tokenOnly ? provision.seeding.source.child("token-only") : provision.seeding.source
         let password = try provision.password.password()
         var outcome = Provisioner.Outcome()
         var all: [MadeTestVector] = []
@@ -37,7 +40,7 @@ struct FaultProvisioning {
                 vector, for: person, at: provision.seeding.date(provision.clock),
                 algorithm: provision.contents.key ?? .rsa(bits: 2048),
                 password: try password ?? store.servicePassword.read(),
-                locations: provision.contents.locations, from: provision.seeding.source)
+                locations: provision.contents.locations, from: source)
             outcome.note(authority)
             all.append(made)
             if isFile {
@@ -45,10 +48,12 @@ struct FaultProvisioning {
                 try made.register(in: store)
             } else {
                 // A fault that no keychain can hold is refused before anything of the others is stored.
-                try made.requireKeychain()
+                try made.requireKeychain(for: provision.publication)
             }
         }
-        if !isFile { for made in all { outcome.add(try made.install(into: store)) } }
+        if !isFile {
+            for made in all { outcome.add(try made.install(into: store, as: provision.publication)) }
+        }
         let identities = all.flatMap(\.identities).map { IdentitySummary($0.certificate) }
         let document = ProvisioningDocument(
             identities, made: outcome.count, alreadyThere: outcome.skipped,

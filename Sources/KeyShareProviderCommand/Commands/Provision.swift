@@ -20,7 +20,7 @@ struct Provision: AsyncParsableCommand {
             left to make then, unless --new is given.
 
             --renew makes each identity as the one before it: a token alone where that is one, and registered as a \
-            token where that is registered.
+            token where that is registered. With --token-only it renews the tokens alone, and nothing else.
 
             A scenario describes all of that, and the faults and the behaviour of the service, in one YAML file. \
             The behaviour is kept with the device: serve and export follow it until another scenario is \
@@ -81,10 +81,8 @@ struct Provision: AsyncParsableCommand {
                     "--scenario says by itself who gets what; it goes with --seed, --at and --pki only")
             }
         }
-        guard !tokenOnly || (scenarios.scenario == nil && !renew && faults.isEmpty && shard == nil) else {
-            throw ValidationError(
-                "--token-only goes without --scenario, --renew, --fault and --shard; --renew keeps tokens by itself"
-            )
+        guard !tokenOnly || destination.output == nil else {
+            throw ValidationError("--token-only goes without -o: a token alone is never in a file")
         }
         guard shard == nil || seeding.seed != nil else {
             throw ValidationError("--shard needs --seed, or the parts would not fit together")
@@ -145,10 +143,10 @@ struct Provision: AsyncParsableCommand {
     ) async throws -> Provisioner.Outcome {
         let run = try ScenarioRun(
             scenario, in: store, seed: seeding.seed, at: clock.at, now: clock.now,
-            locations: contents.locations)
+            locations: contents.locations, purpose: purpose("scenario", publication))
         var bar = ProgressBar(console, "identities", total: run.identityCount)
         defer { bar.clear() }
-        return try await Provisioner(store).run(run) { bar.show($0) }
+        return try await Provisioner(store, as: publication).run(run) { bar.show($0) }
     }
 
     private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
@@ -162,7 +160,7 @@ struct Provision: AsyncParsableCommand {
             let provisioner = Provisioner(store, as: publication)
             outcome.add(try await provisioner.run(run) { bar.show(before + $0) })
         }
-        let registered = renew ? try TokenStore(store).registerRenewed() : 0
+        let registered = renew && !tokenOnly ? try TokenStore(store).registerRenewed() : 0
         if registered > 0 {
             console.note("registered \(counted(registered, "token", "tokens")) in place of older ones")
         }
@@ -177,7 +175,7 @@ struct Provision: AsyncParsableCommand {
         ) throws -> PublishedRun {
             let run = try ProvisioningRun(
                 request, in: store, seed: seeding.seed.map { Seed(String($0)) },
-                purpose: publication == .tokenOnly ? purpose + " token-only" : purpose,
+                purpose: self.purpose(purpose, publication),
                 at: clock.at, now: clock.now, isRepeated: makesNew || renew)
             return (run, publication)
         }
@@ -186,10 +184,19 @@ struct Provision: AsyncParsableCommand {
         var request = contents.request(
             for: persons, count: persons.isEmpty ? self.persons.count ?? 1 : persons.count)
         request.shard = shard
-        return [try run(request, purpose: "provision", tokenOnly ? .tokenOnly : .keySharing)]
+        return [try run(request, purpose: "provision", publication)]
     }
 
-    /// Who is renewed: first those whom key sharing publishes, then those who have tokens alone.
+    /// Where the identities go.
+    var publication: IdentityPublication { tokenOnly ? .tokenOnly : .keySharing }
+
+    /// What a run is for. From one seed, other identities are tokens alone than are published.
+    private func purpose(_ purpose: String, _ publication: IdentityPublication) -> String {
+        publication == .tokenOnly ? purpose + " token-only" : purpose
+    }
+
+    /// Who is renewed: first those whom key sharing publishes, unless tokens alone are asked for, then those who have
+    /// tokens alone.
     ///
     /// - Throws: `ProvisioningError` `.nothingToRenew` where there is neither.
     private func renewals(
@@ -197,7 +204,7 @@ struct Provision: AsyncParsableCommand {
     ) throws -> [(request: ProvisioningRequest, publication: IdentityPublication)] {
         var requests: [(request: ProvisioningRequest, publication: IdentityPublication)] = []
         var nothing: ProvisioningError?
-        for publication in [IdentityPublication.keySharing, .tokenOnly] {
+        for publication in tokenOnly ? [.tokenOnly] : [IdentityPublication.keySharing, .tokenOnly] {
             do {
                 let renewal = try Renewal(
                     of: store, types: contents.types, publication: publication, changing: contents.changes)

@@ -36,14 +36,15 @@ package struct ScenarioRun: Sendable {
     ///   - date: the moment that the scenario counts from; nil for now, which an interrupted run remembers.
     ///   - now: the time on the clock.
     ///   - locations: where certificates say that the PKI answers.
+    ///   - purpose: tells runs of the same scenario apart that do different things.
     /// - Throws: `KeychainError` where the run cannot be noted; `ProvisioningError` for a scenario that makes no sense.
     package init(
         _ scenario: Scenario, in store: ProviderStore, seed: UInt64?, at date: Date?, now: Date,
-        locations: PKILocations = .example
+        locations: PKILocations = .example, purpose: String = "scenario"
     ) throws {
         var entries = try scenario.entries(seed: seed, locations: locations)
         (randomness, self.date) = try ProvisioningRandomness.begin(
-            in: store, seed: seed.map { Seed(String($0)) }, purpose: "scenario", at: date, now: now
+            in: store, seed: seed.map { Seed(String($0)) }, purpose: purpose, at: date, now: now
         ) { date in
             entries.map { $0.request.fingerprint(at: date) }.joined(separator: " ")
                 + entries.flatMap(\.defects).map { " \($0.vector.name) \($0.algorithm.rawValue)" }.joined()
@@ -149,7 +150,7 @@ extension Provisioner {
         for start in stride(from: 0, to: vectors.count, by: batchSize) {
             let batch = Array(vectors[start..<min(start + batchSize, vectors.count)])
             for made in try await batch.concurrentMap(width: width, { try $0.vector.make(in: $0.context) }) {
-                outcome.add(try made.install(into: store))
+                outcome.add(try made.install(into: store, as: publication))
             }
         }
         return outcome

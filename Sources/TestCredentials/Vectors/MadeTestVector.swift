@@ -59,25 +59,38 @@ package struct MadeTestVector: Sendable {
 
     /// Makes sure that a keychain can hold the test vector.
     ///
-    /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold.
-    package func requireKeychain() throws {
-        guard case .identities = output else {
+    /// - Parameter publication: where the identities shall go.
+    /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold; `.faultOfFile` for one that
+    ///   was to be a token alone.
+    package func requireKeychain(for publication: IdentityPublication = .keySharing) throws {
+        guard case .file = output else { return }
+        switch publication {
+        case .keySharing:
             throw ProvisioningError(
                 .faultNeedsFile, "a keychain cannot hold the fault \u{201C}\(vector.name)\u{201D}")
+        case .tokenOnly:
+            throw ProvisioningError(
+                .faultOfFile,
+                "the fault \u{201C}\(vector.name)\u{201D} is one of a file, and a token alone is never in a file"
+            )
         }
     }
 
     /// Adds the identities to a keychain, and notes in the authorities' register which are revoked.
     ///
+    /// - Parameters:
+    ///   - store: the provider's keychain.
+    ///   - publication: where in the keychain they go.
     /// - Returns: what was added, and how many identities the keychain held already.
-    /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold; `KeychainError` where the
-    ///   identities or the register cannot be written.
-    package func install(into store: ProviderStore) throws -> Provisioner.Outcome {
-        try requireKeychain()
+    /// - Throws: `ProvisioningError` as `requireKeychain(for:)`; `KeychainError` where the identities or the register cannot
+    ///   be written.
+    package func install(
+        into store: ProviderStore, as publication: IdentityPublication = .keySharing
+    ) throws -> Provisioner.Outcome {
+        try requireKeychain(for: publication)
         var outcome = Provisioner.Outcome()
-        let results = try store.add(identities.map { ($0.certificate, $0.privateKey) })
-        for (identity, result) in zip(identities, results) {
-            if try result.isNew() {
+        for (identity, isNew) in zip(identities, try add(to: store, as: publication)) {
+            if isNew {
                 outcome.add(made: [IdentitySummary(identity.certificate)])
             } else {
                 outcome.skipped += 1
@@ -85,5 +98,20 @@ package struct MadeTestVector: Sendable {
         }
         if !revoked.isEmpty { try store.register(revoked: revoked, at: context.date) }
         return outcome
+    }
+
+    /// Adds the identities, and tells of each whether it was new.
+    private func add(to store: ProviderStore, as publication: IdentityPublication) throws -> [Bool] {
+        switch publication {
+        case .keySharing:
+            return try store.add(identities.map { ($0.certificate, $0.privateKey) }).map { try $0.isNew() }
+        case .tokenOnly:
+            let tokens = TokenStore(store)
+            return try identities.map { identity in
+                guard try tokens.registration(identity.certificate.label) == nil else { return false }
+                try store.add([try store.prepare(identity.certificate, identity.privateKey)], as: publication)
+                return true
+            }
+        }
     }
 }
