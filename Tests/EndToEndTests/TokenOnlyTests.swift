@@ -147,6 +147,49 @@ struct TokenOnlyTests {
                 .status == 10)
     }
 
+    @Test(
+        "Show and verify find a token's identity that the keychain does not have, and say how where they do not"
+    )
+    func withoutTheOption() async throws {
+        // Of 18 labels at least two begin with one digit.
+        #expect(
+            try await simulation.provider(
+                "provision", "--count", "6", "--generations", "1", "--key", "p256", "--token-only", "--at",
+                "2026-03-02"
+            ).status == 0)
+        let labels = try await tokens().map(\.objectID)
+        let anchor = simulation.scratch.path("test-ca.pem")
+        #expect(try await simulation.provider("trust", "-o", anchor).status == 0)
+        func verify(_ names: String...) async throws -> CommandRun {
+            try await simulation.consumer(["verify", "--trust", anchor, "--at", "2026-03-03"] + names)
+        }
+        for command in [["show", labels[0]], ["verify", labels[0], "--trust", anchor]] {
+            let run = try await simulation.consumer(command)
+            #expect(
+                run.status == 9 && run.errors.contains("found while the provider serves"), "\(run.errors)")
+        }
+        try await simulation.serve()
+        let verified = try await verify(String(labels[0].prefix(20)), labels[1])
+        #expect(verified.status == 0 && verified.errors.contains("2 valid"), "\(verified.errors)")
+        let digit = try #require(
+            Dictionary(grouping: labels, by: { $0.prefix(1) }).first { $0.value.count > 1 }?.key)
+        for run in [
+            try await simulation.consumer("show", String(digit), "--json"),
+            try await verify(String(digit), "--json"),
+        ] {
+            #expect(run.status == 9)
+            #expect(run.errors.contains("identities have a label or serial number that starts with"))
+            #expect(run.errors.contains("give more of it: "))
+        }
+        let neither = try await verify(String(repeating: "0", count: 20))
+        #expect(neither.status == 9 && neither.errors.contains("keyshare-consumer token list --all"))
+        // The app's own keychain comes first, and a key that is not given away stays so.
+        try await simulation.device("presence", "deny")
+        #expect(try await verify(labels[2]).status == 10)
+        let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
+        #expect(try await verify(labels[0], "--entitlements", plist).status == 9)
+    }
+
     @Test("Parts of tokens alone, merged, are what one run makes, and the registrations come with them")
     func merged() async throws {
         func provider(_ device: String, _ arguments: String...) async throws -> CommandRun {

@@ -33,7 +33,7 @@ struct Show: AsyncParsableCommand {
         do {
             identity = try store.identity(named: label)
         } catch let error as RequestError where error.code == .noSuchIdentity {
-            guard let token = try await access.token(named: label) else { throw error }
+            let token = try await access.withToken(named: label, insteadOf: error) { $1 }
             return try console.present(HeldIdentityDocument(token))
         }
         let key = try store.privateKey(of: identity.summary.label)

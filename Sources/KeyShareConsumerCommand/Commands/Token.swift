@@ -53,18 +53,36 @@ struct TokenAccessOptions: ParsableArguments {
 }
 
 extension TokenAccessOptions {
-    /// The token's identity that a user names, where the provider serves and the app is entitled to tokens; nil where
-    /// there is none, and where tokens cannot be had. A search without a group finds them last.
+    /// Runs `body` with the token's identity that a user names, where the app's own keychain has none of that name. A
+    /// search without a group finds tokens last.
     ///
-    /// - Throws: `RequestError` `.ambiguousLabel` for a name of several; `ProviderFailure`, `SocketError`,
-    ///   `CertificateError`, `DeviceError`.
-    func token(named name: String) async throws -> TokenIdentity? {
+    /// - Parameters:
+    ///   - name: what the user wrote.
+    ///   - missing: why the keychain gave nothing.
+    ///   - body: gets the connection to the provider, and the identity.
+    /// - Throws: `missing`, with advice, where no token has the name, and where tokens cannot be had: no provider serves, or
+    ///   the app is not entitled to them. `RequestError` `.ambiguousLabel` for a name of several; `ProviderFailure`,
+    ///   `SocketError`, `CertificateError`, `DeviceError`; what `body` throws.
+    func withToken<Result>(
+        named name: String, insteadOf missing: RequestError,
+        _ body: (ProviderClient, TokenIdentity) async throws -> Result
+    ) async throws -> Result {
         do {
-            return try await withTokens { _, keychain in try keychain.identity(named: name) }
-        } catch let error as RequestError where error.code == .noSuchIdentity {
-            return nil
+            return try await withTokens { client, keychain in
+                let identity: TokenIdentity
+                do {
+                    identity = try keychain.identity(named: name)
+                } catch let error as RequestError where error.code == .noSuchIdentity {
+                    throw CommandFailure(missing).advising(
+                        "what there is: keyshare-consumer list, and keyshare-consumer token list --all")
+                }
+                return try await body(client, identity)
+            }
+        } catch let error as TokenError where error.obstacle == .notEntitled {
+            throw CommandFailure(missing)
         } catch  where TokenKeychain.isEmpty(after: error) {
-            return nil
+            throw CommandFailure(missing).advising(
+                "what it holds: keyshare-consumer list; a token\u{2019}s are found while the provider serves")
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import KeyShareClient
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
@@ -14,6 +15,9 @@ struct Verify: AsyncParsableCommand {
             Each check passes, fails, is not settled or is not made. A check that fails or is not settled gives \
             exit code 7. A private key that cannot be read, as on a locked device, gives the exit code that show \
             gives. All labels or files are tried; the exit code is that of the first failure.
+
+            A label that names nothing in the keychain is looked for among the tokens, as show does: the provider must \
+            be serving then, and the key is used once to see that it is the certificate's.
 
             Among several paths to an anchor a valid one is found; --explain shows it, with what each certificate \
             adds, and the paths that fell. Where --crl, --ocsp or --fetch is given, revocation must be settled.
@@ -87,7 +91,7 @@ struct Verify: AsyncParsableCommand {
             if token {
                 try await tokenSubjects()
             } else {
-                file.isEmpty ? try storedSubjects() : try fileSubjects(console)
+                file.isEmpty ? try await storedSubjects() : try fileSubjects(console)
             }
         for subject in subjects {
             switch subject {
@@ -114,22 +118,34 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    private func storedSubjects() throws -> [VerificationSubject] {
+    private func storedSubjects() async throws -> [VerificationSubject] {
         let store = try ConsumerStore(try access.device.openDevice())
-        let identities: [Result<StoredIdentity, any Error>] =
-            labels.isEmpty
-            ? try store.identities().map { .success($0) }
-            : labels.map { label in Result { try store.identity(named: label) } }
+        guard labels.isEmpty else {
+            var subjects: [VerificationSubject] = []
+            for label in labels { subjects.append(await subject(named: label, in: store)) }
+            return subjects
+        }
+        let identities = try store.identities()
         guard !identities.isEmpty else {
             throw CommandFailure(
                 .noSuchItem, "the keychain holds no identity",
-                hint: "import one, or name a file with --file")
+                hint: "import one, name a file with --file, or check those of tokens with --token")
         }
-        return identities.enumerated().map { index, identity in
-            switch identity {
-            case .success(let identity): .identity(ValidationSubject(identity, in: store), file: nil)
-            case .failure(let error): .unchecked(item: labels[index], CommandFailure(error))
+        return identities.map { .identity(ValidationSubject($0, in: store), file: nil) }
+    }
+
+    /// The identity of the keychain that a label names, or else that of a token.
+    private func subject(named label: String, in store: ConsumerStore) async -> VerificationSubject {
+        do {
+            return .identity(ValidationSubject(try store.identity(named: label), in: store), file: nil)
+        } catch let error as RequestError where error.code == .noSuchIdentity {
+            do {
+                return try await access.withToken(named: label, insteadOf: error, subject)
+            } catch {
+                return .unchecked(item: label, CommandFailure(error))
             }
+        } catch {
+            return .unchecked(item: label, CommandFailure(error))
         }
     }
 
@@ -147,21 +163,25 @@ struct Verify: AsyncParsableCommand {
             var subjects: [VerificationSubject] = []
             for (index, identity) in identities.enumerated() {
                 switch identity {
-                case .success(let identity):
-                    let proof: Result<Bool, any Error>
-                    do {
-                        proof = .success(try await identity.provesKey(to: client))
-                    } catch {
-                        proof = .failure(error)
-                    }
-                    let subject = ValidationSubject(certificate: identity.certificate, keyMatches: proof)
-                    subjects.append(.identity(subject, file: nil))
+                case .success(let identity): subjects.append(await subject(client, identity))
                 case .failure(let error):
                     subjects.append(.unchecked(item: labels[index], CommandFailure(error)))
                 }
             }
             return subjects
         }
+    }
+
+    /// A token's identity, whose key is used to see that it is the certificate's.
+    private func subject(_ client: ProviderClient, _ identity: TokenIdentity) async -> VerificationSubject {
+        let proof: Result<Bool, any Error>
+        do {
+            proof = .success(try await identity.provesKey(to: client))
+        } catch {
+            proof = .failure(error)
+        }
+        return .identity(
+            ValidationSubject(certificate: identity.certificate, keyMatches: proof), file: nil)
     }
 
     private func fileSubjects(_ console: Console) throws -> [VerificationSubject] {
