@@ -20,18 +20,32 @@ struct WorkTests {
         return clients
     }
 
-    @Test("Work that waits for a connection that has ended is never begun, and counts to no limit")
-    func leavers() async throws {
+    /// Runs a server that makes one thing at a time for a process, and waits at a gate while it does.
+    ///
+    /// - Parameters:
+    ///   - waiting: how many makings a process may have, with the one that is under way.
+    ///   - body: gets the gate, the provider, the identifier of an item that is made, and the path of the socket.
+    private func withOneMaking(
+        _ waiting: Int,
+        _ body: (Gate, StandInProvider, String, String) async throws -> Void
+    ) async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 4, gate: gate)
-        let row = provider.items[3].identifier
+        let identifier = provider.items[3].identifier
         try await withServer(
             provider,
             limits: {
                 $0.makings.underWayPerProcess = 1
-                $0.makings.perProcess = 17
+                $0.makings.perProcess = waiting
             }
         ) { path, _ in
+            try await body(gate, provider, identifier, path)
+        }
+    }
+
+    @Test("Work that waits for a connection that has ended is never begun, and counts to no limit")
+    func leavers() async throws {
+        try await withOneMaking(17) { gate, provider, row, path in
             for _ in 0..<20 {
                 let peer = try RawPeer(path: path)
                 try await peer.greet()
@@ -133,16 +147,7 @@ struct WorkTests {
 
     @Test("The figures of a running server tell what waits, what is made and what was refused")
     func figures() async throws {
-        let gate = Gate()
-        let provider = StandInProvider(count: 4, gate: gate)
-        let identifier = provider.items[3].identifier
-        try await withServer(
-            provider,
-            limits: {
-                $0.makings.underWayPerProcess = 1
-                $0.makings.perProcess = 2
-            }
-        ) { path, _ in
+        try await withOneMaking(2) { gate, _, identifier, path in
             let clients = try await clients(3, path, identifier)
             let reading = clients.map { client in Task { try await client.readAll(identifier) } }
             await gate.arrival()

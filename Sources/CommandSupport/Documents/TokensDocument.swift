@@ -4,13 +4,14 @@ package import PersistentToken
 /// The JSON document of `token list`, of the provider and of the consumer, and of `token add`.
 package struct TokensDocument: Codable, Sendable {
     /// One token: a certificate and its key, as an app finds them in the keychain's group `com.apple.token`.
-    package struct Token: Codable, Sendable {
+    package typealias Token = WithIdentity<TokenFields>
+
+    /// What is known of a token beside whose the identity is.
+    package struct TokenFields: Codable, Sendable {
         /// The token's identifier (`kSecAttrTokenID`).
         package let tokenID: String
         /// The identifier of both of its items (`kSecAttrTokenOID`), which is the label of the identity.
         package let objectID: String
-        /// Whose the identity is.
-        package let identity: IdentityDocument
         /// The kind of key: `RSA` or `EC`.
         package let keyType: String
         /// The size of the key in bits.
@@ -28,69 +29,6 @@ package struct TokensDocument: Codable, Sendable {
         /// Whether key sharing does not publish the identity, so that it is a token alone; left out where it is
         /// published, and in the list of a consumer, who cannot know.
         package let tokenOnly: Bool?
-
-        /// Describes a token.
-        ///
-        /// - Parameters:
-        ///   - summary: whose the identity is.
-        ///   - keyType: the kind of key.
-        ///   - keyBits: the size of the key in bits.
-        ///   - properties: what an app may do with the key.
-        ///   - hasKey: whether the key is there.
-        ///   - rule: how the properties follow from the certificate.
-        ///   - isAlone: whether it is known that key sharing does not publish the identity.
-        package init(
-            _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
-            hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false
-        ) {
-            tokenID = TokenIdentifier.token(summary.label)
-            objectID = summary.label
-            identity = IdentityDocument(summary)
-            self.keyType = keyType
-            self.keyBits = keyBits
-            canSign = properties.canSign
-            canDecrypt = properties.canDecrypt
-            canDerive = properties.canPerformKeyExchange
-            keyPresent = hasKey
-            self.rule = rule.rawValue
-            tokenOnly = isAlone ? true : nil
-        }
-
-        // Written by hand, because the fields of the identity stand among the token's.
-        package func encode(to encoder: any Encoder) throws {
-            try IdentityDocument.encode(identity, to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(tokenID, forKey: .tokenID)
-            try container.encode(objectID, forKey: .objectID)
-            try container.encode(keyType, forKey: .keyType)
-            try container.encode(keyBits, forKey: .keyBits)
-            try container.encode(canSign, forKey: .canSign)
-            try container.encode(canDecrypt, forKey: .canDecrypt)
-            try container.encode(canDerive, forKey: .canDerive)
-            try container.encode(keyPresent, forKey: .keyPresent)
-            try container.encode(rule, forKey: .rule)
-            try container.encodeIfPresent(tokenOnly, forKey: .tokenOnly)
-        }
-
-        package init(from decoder: any Decoder) throws {
-            identity = try IdentityDocument(from: decoder)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            tokenID = try container.decode(String.self, forKey: .tokenID)
-            objectID = try container.decode(String.self, forKey: .objectID)
-            keyType = try container.decode(String.self, forKey: .keyType)
-            keyBits = try container.decode(Int.self, forKey: .keyBits)
-            canSign = try container.decode(Bool.self, forKey: .canSign)
-            canDecrypt = try container.decode(Bool.self, forKey: .canDecrypt)
-            canDerive = try container.decode(Bool.self, forKey: .canDerive)
-            keyPresent = try container.decode(Bool.self, forKey: .keyPresent)
-            rule = try container.decode(String.self, forKey: .rule)
-            tokenOnly = try container.decodeIfPresent(Bool.self, forKey: .tokenOnly)
-        }
-
-        private enum CodingKeys: CodingKey {
-            case tokenID, objectID, keyType, keyBits, canSign, canDecrypt, canDerive, keyPresent, rule,
-                tokenOnly
-        }
     }
 
     /// The tokens in the order in which they were registered.
@@ -99,6 +37,31 @@ package struct TokensDocument: Codable, Sendable {
     /// Describes tokens.
     package init(tokens: [Token]) {
         self.tokens = tokens
+    }
+}
+
+extension TokensDocument.Token {
+    /// Describes a token.
+    ///
+    /// - Parameters:
+    ///   - summary: whose the identity is.
+    ///   - keyType: the kind of key.
+    ///   - keyBits: the size of the key in bits.
+    ///   - properties: what an app may do with the key.
+    ///   - hasKey: whether the key is there.
+    ///   - rule: how the properties follow from the certificate.
+    ///   - isAlone: whether it is known that key sharing does not publish the identity.
+    package init(
+        _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
+        hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false
+    ) {
+        self.init(
+            IdentityDocument(summary),
+            TokensDocument.TokenFields(
+                tokenID: TokenIdentifier.token(summary.label), objectID: summary.label, keyType: keyType,
+                keyBits: keyBits, canSign: properties.canSign, canDecrypt: properties.canDecrypt,
+                canDerive: properties.canPerformKeyExchange, keyPresent: hasKey, rule: rule.rawValue,
+                tokenOnly: isAlone ? true : nil))
     }
 }
 

@@ -19,16 +19,14 @@ extension VerificationDocument.Result {
         hasOnlyExpired: Bool, checks: [VerificationDocument.Check], validation: PathValidation,
         fetched: [FetchRecord]?
     ) {
-        self.identity = IdentityDocument(identity)
-        self.file = file
-        valid = isValid
-        expired = hasOnlyExpired
-        self.checks = checks
-        path = validation.path.map(VerificationDocument.Link.init)
-        attempts = validation.attempts.map(VerificationDocument.Attempt.init)
-        chosen = validation.chosen
-        end = validation.end.name
-        self.fetched = fetched.map { $0.map(VerificationDocument.Fetched.init) }
+        self.init(
+            IdentityDocument(identity),
+            VerificationDocument.ResultFields(
+                file: file, valid: isValid, expired: hasOnlyExpired, checks: checks,
+                path: validation.path.map(VerificationDocument.Link.init),
+                attempts: validation.attempts.map(VerificationDocument.Attempt.init),
+                chosen: validation.chosen, end: validation.end.name,
+                fetched: fetched.map { $0.map(VerificationDocument.Fetched.init) }))
     }
 }
 

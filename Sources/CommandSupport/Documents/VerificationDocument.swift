@@ -111,11 +111,12 @@ package struct VerificationDocument: Codable, Sendable {
     }
 
     /// The checks of one identity.
-    package struct Result: Codable, Sendable {
-        /// Whose the identity is, among the fields of the result.
-        package let identity: IdentityDocument
+    package typealias Result = WithIdentity<ResultFields>
+
+    /// What came of the checks of one identity, beside whose it is.
+    package struct ResultFields: Codable, Sendable {
         /// The file that the identity is in, as it was named; null for one of the keychain.
-        package let file: String?
+        @Nullable package var file: String?
         /// Whether every check that matters passed.
         package let valid: Bool
         /// Whether the identity is not valid for no other reason than that something has expired.
@@ -133,39 +134,6 @@ package struct VerificationDocument: Codable, Sendable {
         package let end: String
         /// The URLs that were asked; left out where nothing was to be fetched.
         package let fetched: [Fetched]?
-
-        private enum CodingKeys: CodingKey {
-            case file, valid, expired, checks, path, attempts, chosen, end, fetched
-        }
-
-        // Written by hand, because the fields of the identity stand among the others.
-        package func encode(to encoder: any Encoder) throws {
-            try identity.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(file, forKey: .file)
-            try container.encode(valid, forKey: .valid)
-            try container.encode(expired, forKey: .expired)
-            try container.encode(checks, forKey: .checks)
-            try container.encode(path, forKey: .path)
-            try container.encode(attempts, forKey: .attempts)
-            try container.encode(chosen, forKey: .chosen)
-            try container.encode(end, forKey: .end)
-            try container.encodeIfPresent(fetched, forKey: .fetched)
-        }
-
-        package init(from decoder: any Decoder) throws {
-            identity = try IdentityDocument(from: decoder)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            file = try container.decodeIfPresent(String.self, forKey: .file)
-            valid = try container.decode(Bool.self, forKey: .valid)
-            expired = try container.decode(Bool.self, forKey: .expired)
-            checks = try container.decode([Check].self, forKey: .checks)
-            path = try container.decode([Link].self, forKey: .path)
-            attempts = try container.decode([Attempt].self, forKey: .attempts)
-            chosen = try container.decode(Int.self, forKey: .chosen)
-            end = try container.decode(String.self, forKey: .end)
-            fetched = try container.decodeIfPresent([Fetched].self, forKey: .fetched)
-        }
     }
 
     /// How many identities there are of each verdict.
