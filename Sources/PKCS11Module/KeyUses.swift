@@ -312,9 +312,7 @@ extension Library {
     _ key: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
     Library.call("C_DeriveKey") { library throws(Refusal) in
-        try library.withState { state throws(Refusal) in
-            try state.sessions.with(session) { _ throws(Refusal) in }
-        }
+        try library.requireSession(session)
         let place = unsafe try Caller.place(key)
         var (operation, parameters) = unsafe try library.prepare(.keyExchange, session, mechanism, baseKey)
         let template = try DerivationTemplate(unsafe try Caller.attributes(attributes, count))

@@ -98,7 +98,7 @@ extension Library.State {
     _ name: CK_UTF8CHAR_PTR?, _ nameLength: CK_ULONG
 ) -> CK_RV {
     Library.call("C_LoginUser") { library throws(Refusal) in
-        try library.withState { _ throws(Refusal) in }
+        try library.requireSession(session)
         guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the user has no name") }
         unsafe try library.logIn(session, user, pin, pinLength)
     }

@@ -60,7 +60,10 @@ extension Library {
         }
     }
 
-    fileprivate func requireSession(_ session: CK_SESSION_HANDLE) throws(Refusal) {
+    /// Refuses a session that there is not. No other argument may be complained about before.
+    ///
+    /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, CKR_SESSION_HANDLE_INVALID.
+    func requireSession(_ session: CK_SESSION_HANDLE) throws(Refusal) {
         try withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in } }
     }
 }
@@ -95,6 +98,7 @@ extension Library {
     _ count: CK_ULONG_PTR?
 ) -> CK_RV {
     Library.call("C_FindObjects") { library throws(Refusal) in
+        try library.requireSession(session)
         let place = unsafe try Caller.place(count)
         guard unsafe limit == 0 || objects != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
         let found = try library.withState { state throws(Refusal) in

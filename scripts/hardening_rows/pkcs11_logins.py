@@ -9,7 +9,7 @@ import ctypes
 import sys
 
 from pkcs11_caller import CERTIFICATE, OK, PRIVATE_KEY, PUBLIC_KEY, SHA256_RSA_PKCS, ULONG, Attribute, Mechanism, Module, Verifier, need, number
-from pkcs11_rules import ARGUMENTS_BAD, KEY_INVALID, NO_OPERATION, NOT_LOGGED_IN, OBJECT_INVALID, SLOT_INVALID, kept, rule, sign_init
+from pkcs11_rules import ARGUMENTS_BAD, KEY_INVALID, NO_OPERATION, NOT_LOGGED_IN, OBJECT_INVALID, SESSION_INVALID, SLOT_INVALID, kept, rule, sign_init
 
 PIN_INCORRECT, PIN_LOCKED, LOGGED_IN, USER_INVALID = 0xA0, 0xA4, 0x100, 0x103
 LOGIN_REQUIRED, PIN_SET, PROTECTED_PATH, COUNT_LOW, FINAL_TRY, LOCKED = 4, 8, 0x100, 0x10000, 0x20000, 0x40000
@@ -74,6 +74,9 @@ def logins(module, mode, pin="123456"):
     else:
         need(all(module.attribute(session, key, 0x202) == b"\0" for key in keys), "CKA_ALWAYS_AUTHENTICATE")
         key = signs(module, session)
+        rule(module.C_LoginUser(session, 1, pin, len(pin), b"name", 4), ARGUMENTS_BAD, "C_LoginUser with a name")
+        rule(module.C_LoginUser(99_999, 1, pin, len(pin), b"name", 4), SESSION_INVALID, "C_LoginUser in no session")
+        rule(module.C_LoginUser(session, 1, pin, len(pin), None, 0), LOGGED_IN, "C_LoginUser after C_Login")
         module.need("C_Logout", session)
         if mode != "presence":
             rule(sign_init(module, session, key), (NOT_LOGGED_IN, KEY_INVALID), "a key after C_Logout")

@@ -176,6 +176,9 @@ def finding(module):
     found, count = (ULONG * 64)(), ULONG()
     rule(module.C_FindObjects(session, found, 4, ctypes.byref(count)), NO_OPERATION, "a search that was not begun")
     rule(module.C_FindObjectsFinal(session), NO_OPERATION, "the end of no search")
+    # A session that there is not comes before anything about the arguments (5.1.8).
+    rule(module.C_FindObjects(99_999, None, 1, None), SESSION_INVALID, "C_FindObjects in no session")
+    rule(module.C_FindObjectsInit(99_999, None, 1), SESSION_INVALID, "C_FindObjectsInit in no session")
     rule(module.C_FindObjectsInit(session, None, 1), ARGUMENTS_BAD, "a template that is NULL")
     everything = module.find(session)
     need(len(everything) == len(set(everything)) and 0 not in everything, "handles are equal, or 0")
