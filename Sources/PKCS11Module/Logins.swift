@@ -15,14 +15,16 @@ extension Library {
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
         let slot = try withState { state throws(Refusal) in
-            let (slot, hasOperation) = try state.sessions.with(session) { session throws(Refusal) in
-                (session.slot, !session.operations.isEmpty)
+            let (slot, isAsked) = try state.sessions.with(session) { session throws(Refusal) in
+                (session.slot, session.operations.values.contains { $0.object.asksAlways })
             }
             switch user {
             case CKU_USER:
                 guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             case CKU_CONTEXT_SPECIFIC:
-                guard hasOperation else { throw Refusal(CKR_OPERATION_NOT_INITIALIZED) }
+                guard isAsked else {
+                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no key wants a login of its own")
+                }
             default: throw Refusal(CKR_USER_TYPE_INVALID, "the token has no security officer")
             }
             return slot

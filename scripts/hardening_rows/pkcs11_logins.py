@@ -74,6 +74,9 @@ def logins(module, mode, pin="123456"):
     else:
         need(all(module.attribute(session, key, 0x202) == b"\0" for key in keys), "CKA_ALWAYS_AUTHENTICATE")
         key = signs(module, session)
+        rule(sign_init(module, session, key), OK, "C_SignInit")
+        rule(login(module, session, pin, 2), NO_OPERATION, "a login for an operation that wants none")
+        rule(module.C_SignInit(session, None, 0), OK, "the end of the operation")
         rule(module.C_LoginUser(session, 1, pin, len(pin), b"name", 4), ARGUMENTS_BAD, "C_LoginUser with a name")
         rule(module.C_LoginUser(99_999, 1, pin, len(pin), b"name", 4), SESSION_INVALID, "C_LoginUser in no session")
         rule(module.C_LoginUser(session, 1, pin, len(pin), None, 0), LOGGED_IN, "C_LoginUser after C_Login")
