@@ -191,9 +191,37 @@ extension Library {
     _ object: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
     Library.call("C_CreateObject") { library throws(Refusal) in
-        try library.requireSession(session)
+        let isReadWrite = try library.withState { state throws(Refusal) in
+            try state.sessions.with(session) { session throws(Refusal) in session.isReadWrite }
+        }
         guard unsafe attributes != nil, unsafe object != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
-        throw Refusal(CKR_ACTION_PROHIBITED, "the token takes no objects")
+        let wanted = unsafe try Caller.attributes(attributes, count)
+        guard wanted.contains(where: { $0.type == CKA_CLASS }) else {
+            throw Refusal(CKR_TEMPLATE_INCOMPLETE, "the template has no class")
+        }
+        // CKR_ACTION_PROHIBITED is for changes of objects that there are.
+        guard wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
+            throw Refusal(CKR_FUNCTION_NOT_SUPPORTED, "no objects are created")
+        }
+        throw Refusal(
+            isReadWrite ? CKR_TOKEN_WRITE_PROTECTED : CKR_SESSION_READ_ONLY, "the token takes no objects")
+    }
+}
+
+extension Library.State {
+    /// Refuses to change or copy an object, which may be one of the token's.
+    ///
+    /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OBJECT_HANDLE_INVALID, CKR_SESSION_READ_ONLY,
+    ///   CKR_ACTION_PROHIBITED.
+    fileprivate mutating func refuseChange(
+        of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE, _ reason: String
+    ) throws(Refusal) {
+        let answers = try attributes(of: object, in: session)
+        let isReadWrite = try sessions.with(session) { session throws(Refusal) in session.isReadWrite }
+        guard isReadWrite || answers(CKA_TOKEN) == .flag(false) else {
+            throw Refusal(CKR_SESSION_READ_ONLY, reason)
+        }
+        throw Refusal(CKR_ACTION_PROHIBITED, reason)
     }
 }
 
@@ -207,6 +235,17 @@ extension Library {
         try library.withState { state throws(Refusal) in
             _ = try state.attributes(of: object, in: session)
         }
+        _ = unsafe try Caller.place(copy)
+        let wanted = unsafe try Caller.attributes(attributes, count)
+        try library.withState { state throws(Refusal) in
+            let isReadWrite = try state.sessions.with(session) { session throws(Refusal) in
+                session.isReadWrite
+            }
+            // A copy that stays in the session is refused because of the object, not because of the session.
+            guard isReadWrite || !wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
+                throw Refusal(CKR_SESSION_READ_ONLY, "objects are not copied")
+            }
+        }
         throw Refusal(CKR_ACTION_PROHIBITED, "objects are not copied")
     }
 }
@@ -219,7 +258,7 @@ extension Library {
         try library.withState { state throws(Refusal) in
             _ = try state.attributes(of: object, in: session)
             if state.sessions.secrets.removeValue(forKey: object) != nil { return }
-            throw Refusal(CKR_ACTION_PROHIBITED, "objects of the token are not destroyed")
+            try state.refuseChange(of: object, in: session, "objects of the token are not destroyed")
         }
     }
 }
@@ -235,6 +274,8 @@ extension Library {
             _ = try state.attributes(of: object, in: session)
         }
         guard unsafe attributes != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
-        throw Refusal(CKR_ACTION_PROHIBITED, "objects are not changed")
+        try library.withState { state throws(Refusal) in
+            try state.refuseChange(of: object, in: session, "objects are not changed")
+        }
     }
 }

@@ -15,6 +15,7 @@ from pkcs11_caller import (
 ARGUMENTS_BAD, SLOT_INVALID, CANT_LOCK, ATTRIBUTE_UNKNOWN = 7, 3, 0xA, 0x12
 SESSION_INVALID, NOT_PARALLEL = 0xB3, 0xB4
 ACTIVE, NO_OPERATION, OBJECT_INVALID, KEY_INVALID = 0x90, 0x91, 0x82, 0x60
+PROHIBITED, READ_ONLY, WRITE_PROTECTED, NOT_SUPPORTED, INCOMPLETE, INCONSISTENT = 0x1B, 0xB5, 0xE2, 0x54, 0xD0, 0xD1
 NOT_LOGGED_IN, ALREADY_INITIALIZED = 0x101, 0x191
 MECHANISM_INVALID, PARAMETER_INVALID, TYPE_INCONSISTENT, NOT_PERMITTED, LENGTH = 0x70, 0x71, 0x63, 0x68, 0x21
 
@@ -246,11 +247,32 @@ def attributes(module, classes):
         for date in [0x110, 0x111]:
             need(module.attribute(session, certificate, date).isdigit(), "a date")
         need(module.attribute(session, certificate, 0x87) in (number(1), number(2)), "the category")
-    label = template((3, b"other"))
-    rule(module.C_SetAttributeValue(session, key, label, 1), (0x1B, 0x10), "C_SetAttributeValue")
-    rule(module.C_DestroyObject(session, key), 0x1B, "C_DestroyObject")
-    rule(module.C_CopyObject(session, key, label, 1, ctypes.byref(size)), (0x1B, 0x54), "C_CopyObject")
-    rule(module.C_CreateObject(session, label, 1, ctypes.byref(size)), (0x1B, 0x54, 0xD0), "C_CreateObject")
+    changes(module, key)
+
+
+def changes(module, key):
+    """What nobody may do, with the numbers that the standard has for it (5.7)."""
+    label, made = template((3, b"other")), ULONG()
+    data, token = (0, number(0)), (1, b"\1")
+    for flags, on_token, of_token in [(6, WRITE_PROTECTED, PROHIBITED), (4, READ_ONLY, READ_ONLY)]:
+        session = ULONG()
+        module.need("C_OpenSession", 0, flags, None, None, ctypes.byref(session))
+        session = session.value
+        rule(module.C_SetAttributeValue(session, key, label, 1), of_token, "C_SetAttributeValue")
+        rule(module.C_SetAttributeValue(session, key, None, 1), ARGUMENTS_BAD, "C_SetAttributeValue without a template")
+        rule(module.C_DestroyObject(session, key), of_token, "C_DestroyObject")
+        rule(module.C_CopyObject(session, key, label, 1, ctypes.byref(made)), PROHIBITED, "C_CopyObject into the session")
+        rule(module.C_CopyObject(session, key, template(token), 1, ctypes.byref(made)), of_token, "C_CopyObject onto the token")
+        rule(module.C_CopyObject(session, key, label, 1, None), ARGUMENTS_BAD, "C_CopyObject without a place")
+        rule(module.C_CreateObject(session, label, 1, ctypes.byref(made)), INCOMPLETE, "C_CreateObject without a class")
+        rule(module.C_CreateObject(session, template(data), 1, ctypes.byref(made)), NOT_SUPPORTED, "C_CreateObject in the session")
+        rule(module.C_CreateObject(session, template(data, token), 2, ctypes.byref(made)), on_token, "C_CreateObject on the token")
+        rule(module.C_CreateObject(session, None, 1, ctypes.byref(made)), ARGUMENTS_BAD, "C_CreateObject without a template")
+        rule(module.C_CreateObject(session, label, 1, None), ARGUMENTS_BAD, "C_CreateObject without a place")
+        for name, arguments in [("C_SetAttributeValue", (label, 1)), ("C_DestroyObject", ()), ("C_CopyObject", (label, 1, ctypes.byref(made)))]:
+            rule(getattr(module, name)(session, 99_999, *arguments), OBJECT_INVALID, f"{name} of no object")
+            rule(getattr(module, name)(99_999, key, *arguments), SESSION_INVALID, f"{name} in no session")
+        module.need("C_CloseSession", session)
 
 
 class PSSParameters(ctypes.Structure):
