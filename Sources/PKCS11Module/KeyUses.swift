@@ -345,43 +345,6 @@ private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
         ? Array(point.dropFirst(2)) : point
 }
 
-/// What a caller wants to know of a derived secret.
-private struct DerivationTemplate {
-    var attributes: [CK_ATTRIBUTE_TYPE: [UInt8]] = [:]
-    var length: Int?
-
-    /// The longest secret, in bytes.
-    private static let longest: CK_ULONG = 4_096
-
-    init(_ passed: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])]) throws(Refusal) {
-        for (type, value) in passed {
-            switch type {
-            case CKA_CLASS:
-                guard value == AttributeAnswer.bytes(of: CKO_SECRET_KEY) else {
-                    throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives secret keys")
-                }
-            case CKA_TOKEN, CKA_PRIVATE:
-                guard value == [0] || type == CKA_PRIVATE else {
-                    throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
-                }
-                attributes[type] = value
-            case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")
-            case CKA_VALUE_LEN:
-                guard value.count == MemoryLayout<CK_ULONG>.size else {
-                    throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID)
-                }
-                let length = value.reversed().reduce(CK_ULONG(0)) { $0 << 8 | CK_ULONG($1) }
-                guard (1...Self.longest).contains(length) else {
-                    throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes")
-                }
-                self.length = Int(length)
-            default:
-                attributes[type] = value
-            }
-        }
-    }
-}
-
 extension KeyOperation {
     /// The operation with the length that a derivation shall give.
     fileprivate func requesting(_ count: Int) -> KeyOperation {

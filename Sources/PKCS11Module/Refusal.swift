@@ -53,7 +53,9 @@ extension Refusal {
         case "passcode-removed", "key-missing", "not-registered", "not-entitled": CKR_KEY_HANDLE_INVALID
         case "user-denied", "user-canceled": CKR_FUNCTION_REJECTED
         case "user-timed-out": CKR_FUNCTION_CANCELED
-        case "wrong-algorithm": CKR_KEY_TYPE_INCONSISTENT
+        // The type of the key was looked at before: what is wrong with an agreement is the other public key.
+        case "wrong-algorithm":
+            operation == .keyExchange ? CKR_MECHANISM_PARAM_INVALID : CKR_KEY_TYPE_INCONSISTENT
         case "wrong-length": operation == .decrypt ? CKR_ENCRYPTED_DATA_LEN_RANGE : CKR_DATA_LEN_RANGE
         case "undecryptable": CKR_ENCRYPTED_DATA_INVALID
         case "usage-forbids": CKR_KEY_FUNCTION_NOT_PERMITTED

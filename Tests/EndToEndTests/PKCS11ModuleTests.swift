@@ -33,7 +33,7 @@ struct PKCS11ModuleTests {
     @Test("Functions, sizes, searches, attributes and operations are as the text of PKCS #11 has them")
     func rules() async throws {
         try await simulation.provider(
-            "provision", "--key", "p256", "--generations", "1", "--types", "signature", "--edipi",
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature,encryption", "--edipi",
             "1000000002")
         try await simulation.provider("token", "add", "--all")
         try await simulation.serve()

@@ -17,6 +17,7 @@ SESSION_INVALID, NOT_PARALLEL = 0xB3, 0xB4
 ACTIVE, NO_OPERATION, OBJECT_INVALID, KEY_INVALID = 0x90, 0x91, 0x82, 0x60
 PROHIBITED, READ_ONLY, WRITE_PROTECTED, NOT_SUPPORTED, INCOMPLETE, INCONSISTENT = 0x1B, 0xB5, 0xE2, 0x54, 0xD0, 0xD1
 NOT_LOGGED_IN, ALREADY_INITIALIZED = 0x101, 0x191
+ATTRIBUTE_READ_ONLY, VALUE_INVALID = 0x10, 0x13
 MECHANISM_INVALID, PARAMETER_INVALID, TYPE_INCONSISTENT, NOT_PERMITTED, LENGTH = 0x70, 0x71, 0x63, 0x68, 0x21
 
 kept = []
@@ -348,6 +349,56 @@ def operations(module, classes):
     rule(sign(b"x"), SESSION_INVALID, "C_Sign in a session that is closed")
 
 
+class Agreement(ctypes.Structure):
+    _fields_ = [("derivation", ULONG), ("shared_length", ULONG), ("shared", ctypes.c_void_p), ("length", ULONG),
+                ("point", ctypes.c_void_p)]
+
+
+def derivations(module):
+    """C_DeriveKey, and the template of the secret (5.14)."""
+    session = module.open()
+    keys = module.find(session, (0, number(PRIVATE_KEY)), (0x100, number(3)), (0x10C, b"\1"))
+    if not keys:
+        return
+    publics = module.find(session, (0, number(PUBLIC_KEY)), (0x102, module.attribute(session, keys[0], 0x102)))
+    point = module.attribute(session, publics[0], 0x181)[2:]
+    held, size = ctypes.create_string_buffer(point, len(point)), (len(point) - 1) // 2
+
+    def derive(*attributes, key=keys[0], derivation=1, place=True, points=held):
+        passed = Agreement(derivation, 0, None, len(points.raw), ctypes.cast(points, ctypes.c_void_p))
+        mechanism, made = Mechanism(0x1050, ctypes.cast(ctypes.byref(passed), ctypes.c_void_p), ctypes.sizeof(passed)), ULONG()
+        code = module.C_DeriveKey(session, ctypes.byref(mechanism), key, template(*attributes), len(attributes),
+                                  ctypes.byref(made) if place else None)
+        return (code, made.value) if code == OK else code
+
+    for attributes, expected in [
+            ([(0, number(PRIVATE_KEY))], INCONSISTENT), ([(1, b"\1")], INCONSISTENT), ([(0x100, number(3))], INCONSISTENT),
+            ([(0x11, b"value")], INCONSISTENT), ([(0x161, number(size + 1))], INCONSISTENT),
+            ([(3, b"a"), (3, b"b")], INCONSISTENT), ([(0x103, b"")], VALUE_INVALID), ([(0x162, b"\0\0")], VALUE_INVALID),
+            ([(0x103, b"\2")], VALUE_INVALID), ([(0x100, b"\x10")], VALUE_INVALID), ([(0x161, number(0))], VALUE_INVALID),
+            ([(0x161, number(ALL_ONES))], VALUE_INVALID), ([(0x163, b"\1")], ATTRIBUTE_READ_ONLY),
+            ([(0x164, b"\1")], ATTRIBUTE_READ_ONLY), ([(0x165, b"\1")], ATTRIBUTE_READ_ONLY)]:
+        rule(derive(*attributes), expected, f"a secret with {attributes}")
+    rule(derive(place=False), ARGUMENTS_BAD, "C_DeriveKey without a place")
+    rule(derive(key=99_999), KEY_INVALID, "C_DeriveKey with no key")
+    rule(derive(key=module.key(session)), TYPE_INCONSISTENT, "C_DeriveKey with a key of RSA")
+    rule(derive(derivation=99), PARAMETER_INVALID, "a derivation that there is not")
+    rule(derive(points=ctypes.create_string_buffer(b"\4" + bytes(2 * size), 2 * size + 1)), PARAMETER_INVALID, "a point off the curve")
+    values = []
+    for attributes in [[], [(0x161, number(size))], [(0x161, number(16))], [(0x103, b"\1")], [(0x162, b"\0")]]:
+        code, secret = derive(*attributes)
+        rule(code, OK, f"a secret with {attributes}")
+        asked = (Attribute * 1)(Attribute(0x11, None, 0))
+        hidden = attributes and attributes[0][0] in (0x103, 0x162)
+        rule(module.C_GetAttributeValue(session, secret, asked, 1), SENSITIVE if hidden else OK, "the secret's value")
+        if not hidden:
+            values.append(module.attribute(session, secret, 0x11))
+        need(module.find(session, (0, number(4)), (1, b"\0")) == [secret], "the secret is found")
+        rule(module.C_DestroyObject(session, secret), OK, "C_DestroyObject of a secret")
+        rule(module.C_DestroyObject(session, secret), OBJECT_INVALID, "C_DestroyObject twice")
+    need(values[0] == values[1] and len(values[0]) == size and values[2] == values[0][-16:], "the secrets")
+
+
 def rules(module):
     beginning(module)
     interfaces(module)
@@ -356,6 +407,7 @@ def rules(module):
     classes = finding(module)
     attributes(module, classes)
     operations(module, classes)
+    derivations(module)
     module.need("C_Finalize", None)
     print(f"{len(kept)} rules")
 

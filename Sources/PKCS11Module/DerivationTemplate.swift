@@ -1,0 +1,68 @@
+internal import CPKCS11
+
+/// What a caller wants to know of a derived secret.
+struct DerivationTemplate {
+    /// What the secret says of itself as its maker wanted.
+    private(set) var attributes: [CK_ATTRIBUTE_TYPE: [UInt8]] = [:]
+    /// How many bytes it shall have; nil where that is open.
+    private(set) var length: Int?
+
+    /// The longest secret, in bytes.
+    private static let longest: CK_ULONG = 4_096
+
+    private static let flags: Set = [
+        CKA_TOKEN, CKA_PRIVATE, CKA_SENSITIVE, CKA_EXTRACTABLE, CKA_ENCRYPT, CKA_DECRYPT, CKA_SIGN,
+        CKA_VERIFY, CKA_WRAP,
+        CKA_UNWRAP, CKA_DERIVE, CKA_TRUSTED, CKA_WRAP_WITH_TRUSTED, CKA_MODIFIABLE, CKA_COPYABLE,
+        CKA_DESTROYABLE,
+    ]
+    private static let numbers: Set = [CKA_CLASS, CKA_KEY_TYPE, CKA_VALUE_LEN]
+
+    /// Reads a template.
+    ///
+    /// - Throws: CKR_ATTRIBUTE_READ_ONLY, CKR_ATTRIBUTE_VALUE_INVALID, CKR_TEMPLATE_INCONSISTENT.
+    init(_ passed: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])]) throws(Refusal) {
+        var seen: Set<CK_ATTRIBUTE_TYPE> = []
+        for (type, value) in passed {
+            let name = "attribute 0x" + String(type, radix: 16)
+            guard seen.insert(type).inserted else {
+                throw Refusal(CKR_TEMPLATE_INCONSISTENT, name + " twice")
+            }
+            if Self.flags.contains(type), value != [0], value != [1] {
+                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is neither true nor false")
+            }
+            if Self.numbers.contains(type), value.count != MemoryLayout<CK_ULONG>.size {
+                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is no number")
+            }
+            try take(type, value, name)
+        }
+    }
+
+    private mutating func take(
+        _ type: CK_ATTRIBUTE_TYPE, _ value: [UInt8], _ name: String
+    ) throws(Refusal) {
+        switch type {
+        case CKA_CLASS where Self.number(value) != CKO_SECRET_KEY:
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives secret keys")
+        case CKA_CLASS: break
+        case CKA_KEY_TYPE where Self.number(value) < CKK_GENERIC_SECRET:
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives no key of a pair")
+        case CKA_TOKEN where value == [1]:
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
+        case CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE, CKA_KEY_GEN_MECHANISM, CKA_UNIQUE_ID:
+            throw Refusal(CKR_ATTRIBUTE_READ_ONLY, name)
+        case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")
+        case CKA_VALUE_LEN:
+            let length = Self.number(value)
+            guard (1...Self.longest).contains(length) else {
+                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes")
+            }
+            self.length = Int(length)
+        default: attributes[type] = value
+        }
+    }
+
+    private static func number(_ value: [UInt8]) -> CK_ULONG {
+        value.reversed().reduce(0) { $0 << 8 | CK_ULONG($1) }
+    }
+}
