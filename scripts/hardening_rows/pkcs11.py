@@ -184,12 +184,21 @@ def asan(full):
     variables = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "PYTHONMALLOC": "malloc"}
     said = []
     with Registered() as device:
-        for what in [("arguments",), ("sequences", 10_000, 7), ("attacks",)]:
+        # The control: a buffer that is shorter than its caller says has to be found.
+        control = device.caller("lying-length", module=module, **variables)
+        need("heap-buffer-overflow" in control.communicate(timeout=600)[1], "the sanitizer does not find what is planted")
+        for what in [("arguments",), ("sequences", 10_000, 7), ("attacks",), ("threads", 16, 20), ("forks", 20)]:
             said.append(what[0] + " " + ended(device.caller(*what, module=module, **variables), 3_600))
+        said.append("rules " + ended(
+            device.caller(program=CALLER.with_name("pkcs11_rules.py"), module=module, **variables), 3_600))
         path = os.path.join(device.scratch, "liar")
         Liar(path, device.socket)
         said.append("liar " + ended(
             device.caller("liar", 120 if full else 20, module=module, KEYSHARE_SOCKET=path, **variables), 600))
+    for mode in ["path", "pin+always"]:
+        with Registered("--token-login", mode) as device:
+            said.append(f"{mode} " + ended(device.caller(
+                "logins", mode, program=CALLER.with_name("pkcs11_logins.py"), module=module, **variables), 600))
     return ", ".join(said)
 
 

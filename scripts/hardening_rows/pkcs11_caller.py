@@ -295,6 +295,16 @@ def against_liar(module, full, seconds="20"):
     print(f"{rounds} rounds")
 
 
+def lying_length(module, full):
+    """A caller whose buffer is shorter than it says, which no module can know: what a sanitizer has to find."""
+    module.need("C_Initialize", None)
+    session = module.open()
+    key, memory = module.key(session), ctypes.CDLL(None)
+    memory.malloc.restype = ctypes.c_void_p
+    module.need("C_SignInit", session, ctypes.byref(Mechanism(SHA256_RSA_PKCS, None, 0)), key)
+    module.C_Sign(session, b"x", 1, ctypes.c_void_p(memory.malloc(16)), ctypes.byref(ULONG(256)))
+
+
 def silent(module, full):
     """A provider that takes connections and says nothing costs the time of one answer."""
     module.need("C_Initialize", None)
@@ -440,7 +450,7 @@ def empty(module, full):
 if __name__ == "__main__":
     WHAT = {
         "arguments": arguments, "sequences": sequences, "liar": against_liar, "silent": silent, "forks": forks,
-        "threads": thread_load, "attacks": attacks,
+        "threads": thread_load, "attacks": attacks, "lying-length": lying_length,
         "signing": signing, "empty": empty,
     }
     WHAT[sys.argv[2]](Module(sys.argv[1]), False, *sys.argv[3:])
