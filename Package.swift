@@ -400,6 +400,7 @@ let package = Package(
 // Benchmarks and fuzz targets, which no build makes unless KEYSHARING_TOOLS is set: scripts/bench and scripts/fuzz
 // set it and build them into folders of their own. They belong to this package because they measure and test
 // what has package access. `fuzz` links with libFuzzer only, so name the product that you want.
+// KEYSHARING_TOOLS=fuzz links the PKCS #11 module into the fuzzer instead of a library.
 if Context.environment["KEYSHARING_TOOLS"] != nil {
     package.targets += [
         .executableTarget(
@@ -425,13 +426,17 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility", "SecretMemory",
-                "TokenClient", "UTTypes", "ZipBundles",
+                "CFuzzer", "CPKCS11", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS11Module",
+                "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             path: "Fuzz/fuzz"),
     ]
+    for target in package.targets
+    where target.name == "PKCS11Module" && Context.environment["KEYSHARING_TOOLS"] == "fuzz" {
+        target.linkerSettings = []
+    }
 }
 
 // The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer

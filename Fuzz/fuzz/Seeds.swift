@@ -19,6 +19,10 @@ enum Seeds {
         )
         let lists = [UTTypeDeclarations.system, UTTypeDeclarations.legacy, UTTypeDeclarations.keySharing2025]
         try lists.enumerated().forEach { try write($1, to: "\(folder)/types", number: $0) }
+        // The golden frames are the first seeds of this target.
+        try LyingProvider.seeds.enumerated().forEach {
+            try write($1, to: "\(folder)/module-calls", number: 1_000 + $0)
+        }
     }
 
     /// The golden frames that stand as `name hex` in the lines of a file.
@@ -29,7 +33,7 @@ enum Seeds {
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
                 UInt8(String(digits[$0...$0 + 1]), radix: 16)
             }
-            for target in ["wire", "module"] {
+            for target in ["wire", "module", "module-calls"] {
                 try write(bytes, to: "\(folder)/\(target)", number: number)
             }
         }

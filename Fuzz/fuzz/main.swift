@@ -23,9 +23,10 @@ case "zip"?: exit(run { ZipTarget.test($0) })
 case "types"?: exit(run { TypesTarget.test($0) })
 case "wire"?: exit(run { WireTarget.test($0) })
 case "module"?: exit(run { ModuleTarget.test($0) })
+case "module-calls"?: exit(run { ModuleCallsTarget.test($0) })
 default:
     FileHandle.standardError.write(
-        Data("usage: fuzz pkcs12|zip|types|wire|module [options], fuzz seeds FOLDER\n".utf8))
+        Data("usage: fuzz pkcs12|zip|types|wire|module|module-calls [options], fuzz seeds FOLDER\n".utf8))
     exit(64)
 }
 
