@@ -154,14 +154,18 @@ let package = Package(
         .target(name: "CPKCS11"),
         .target(
             name: "PKCS11Module", dependencies: ["CPKCS11", "SecretMemory", "TokenClient"],
-            exclude: ["exported-symbols.map"],
+            exclude: ["exported-symbols.map", "linking"],
             linkerSettings: [
                 // The module brings its runtime along and shows the standard's functions alone, so that it disturbs no
-                // program that loads it.
+                // program that loads it. It needs the C library and nothing else.
                 .unsafeFlags([
-                    "-static-stdlib", "-Xlinker",
+                    "-static-stdlib", "-L\(Context.packageDirectory)/Sources/PKCS11Module/linking",
+                    "-Xclang-linker", "-static-libgcc", "-Xlinker",
                     "--version-script=\(Context.packageDirectory)/Sources/PKCS11Module/exported-symbols.map",
                     "-Xlinker", "-z", "-Xlinker", "defs", "-Xlinker", "--gc-sections",
+                    // The toolchain's own linker finds what stands in an archive before it is asked for, which the
+                    // system's does not, and stores equal functions once.
+                    "-use-ld=lld", "-Xlinker", "--icf=safe",
                 ])
             ]),
 
