@@ -107,6 +107,13 @@ struct PKCS11ModuleTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
+    @Test("The module is unloaded and loaded anew while threads live that have used it")
+    func unloading() async throws {
+        try await simulation.serve()
+        let run = try await caller("unload", "5")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     @Test("A child that was forked off begins with a state of its own")
     func forks() async throws {
         try await simulation.serve()

@@ -207,6 +207,11 @@ def forks(full):
         return device.call("forks")
 
 
+def unloads(full):
+    with Registered() as device:
+        return device.call("unload", 200 if full else 20)
+
+
 def threads(full):
     with Registered() as device:
         return device.call("threads", 64, 1_000 if full else 50, timeout=3_600)

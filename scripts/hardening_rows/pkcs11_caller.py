@@ -5,6 +5,7 @@ usage: pkcs11_caller.py MODULE WHAT [ARGUMENT ...]
 
 It prints one line, and ends with 0 where all went as it should.
 """
+import _ctypes
 import ctypes
 import hashlib
 import os
@@ -387,6 +388,36 @@ def thread_load(module, full, threads="64", count="50"):
     print(f"{int(threads) * int(count)} signatures in {time.monotonic() - begun:.1f} s")
 
 
+def unload(module, full, count="20"):
+    """The module is unloaded and loaded anew, while threads that have used it live on."""
+    path, descriptors = module.library._name, len(os.listdir("/proc/self/fd"))
+    for _ in range(int(count)):
+        module.need("C_Initialize", None)
+        used, unloaded, signed = threading.Barrier(5), threading.Event(), []
+
+        def work():
+            session = module.open()
+            signed.append(module.sign(session, module.key(session), SHA256_RSA_PKCS, b"abc"))
+            used.wait(30)
+            unloaded.wait(30)
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        used.wait(30)
+        need(all(isinstance(one, bytes) for one in signed), f"signing gave {signed}")
+        module.need("C_Finalize", None)
+        _ctypes.dlclose(module.library._handle)
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            need(os.path.basename(path) not in maps.read(), "the module stays in memory")
+        unloaded.set()
+        for thread in threads:
+            thread.join()
+        left = len(os.listdir("/proc/self/fd"))
+        need(left == descriptors, f"{left} descriptors, where there were {descriptors}")
+        module = Module(path)
+    print(f"{count} times")
+
+
 def attacks(module, full):
     """The known ways to get at a key that is not to be had."""
     module.need("C_Initialize", None)
@@ -451,6 +482,7 @@ if __name__ == "__main__":
     WHAT = {
         "arguments": arguments, "sequences": sequences, "liar": against_liar, "silent": silent, "forks": forks,
         "threads": thread_load, "attacks": attacks, "lying-length": lying_length,
+        "unload": unload,
         "signing": signing, "empty": empty,
     }
     WHAT[sys.argv[2]](Module(sys.argv[1]), False, *sys.argv[3:])
