@@ -7,18 +7,18 @@ import Synchronization
 /// and with good answers once there is none left. So a change of one frame is met with everything before it in order.
 final class LyingProvider: Sendable {
     /// Where the provider serves.
-    let path: String
+    static let path = "/tmp/ks-fuzz-\(getpid())"
     private let frames = Mutex<[[UInt8]]>([])
 
     /// Begins to serve, on a thread of its own.
     init?() {
-        path = "/tmp/ks-fuzz-\(getpid())"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        _ = unsafe unlink(path)
+        _ = unsafe unlink(Self.path)
+        atexit { _ = unsafe unlink(LyingProvider.path) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-            unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
+            unsafe field.copyBytes(from: Self.path.utf8.prefix(field.count - 1))
         }
         let bound = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in

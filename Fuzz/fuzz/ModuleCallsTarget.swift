@@ -9,7 +9,7 @@ enum ModuleCallsTarget {
     static func test(_ input: [UInt8]) {
         guard let provider else { preconditionFailure("no socket") }
         provider.answer(with: input)
-        _ = unsafe setenv("KEYSHARE_SOCKET", provider.path, 1)
+        _ = unsafe setenv("KEYSHARE_SOCKET", LyingProvider.path, 1)
         // Every other input is met with a slot for each registration.
         _ = unsafe setenv("KEYSHARE_PKCS11_SLOTS", input.reduce(0, ^) & 1 == 0 ? "one" : "token", 1)
         precondition(C_Initialize(nil) == CKR_OK)
