@@ -43,7 +43,7 @@ extension Library {
             guard let object = state.catalogue[key], object.kind == .privateKey,
                 state.slots.shows(object, in: slot)
             else { throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is no private key") }
-            guard let ticket = state.logins[slot] ?? (object.isPrivate ? nil : []) else {
+            guard let ticket = state.logins[slot]?.ticket ?? (object.isPrivate ? nil : []) else {
                 throw Refusal(CKR_USER_NOT_LOGGED_IN)
             }
             return (object, ticket)

@@ -22,8 +22,16 @@ final class Library: Sendable {
         var sessions = SessionTable()
         var catalogue = Catalogue()
         var slots = SlotTable(isPerToken: false)
-        /// What uses of keys of a slot carry; nothing for a slot to which nobody has logged in.
-        var logins: [CK_SLOT_ID: [UInt8]] = [:]
+        /// The logins of slots; nothing for a slot to which nobody has logged in.
+        var logins: [CK_SLOT_ID: Login] = [:]
+    }
+
+    /// What a login gave.
+    struct Login {
+        /// What uses of keys carry; empty where they need nothing.
+        let ticket: [UInt8]
+        /// How often the device had been locked or restarted. A login is over at the next time.
+        let lockCount: UInt64
     }
 
     /// Runs `body` with the state, which no other thread sees meanwhile. `body` must not wait for the provider.

@@ -14,6 +14,8 @@ extension Library {
     fileprivate func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
+        try requireSession(session)
+        let lockCount = endOldLogins() ?? 0
         let slot = try withState { state throws(Refusal) in
             let (slot, isAsked) = try state.sessions.with(session) { session throws(Refusal) in
                 (session.slot, session.operations.values.contains { $0.object.asksAlways })
@@ -38,8 +40,18 @@ extension Library {
             }
             // Another thread may have logged in meanwhile.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
-            state.logins[slot] = ticket
+            state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)
         }
+    }
+
+    /// Ends the logins that a lock or a restart of the device has ended, so that programs are told and log in again.
+    ///
+    /// - Returns: how often the device was locked or restarted; nil where no provider says so.
+    @discardableResult
+    func endOldLogins() -> UInt64? {
+        guard let lockCount = try? client.state().lockCount else { return nil }
+        try? withState { state throws(Refusal) in state.endLogins(unless: lockCount) }
+        return lockCount
     }
 
     /// Proves to the provider that the user is there.
@@ -77,6 +89,12 @@ extension Library.State {
         logins[slot] = nil
         catalogue.forgetPrivateHandles { [slots] in slots.shows($0, in: slot) }
         sessions.logOut(slot)
+    }
+
+    /// Ends the logins from before the last lock or restart of the device. Handles stay, as they outlast the provider.
+    mutating func endLogins(unless lockCount: UInt64) {
+        guard !logins.isEmpty else { return }
+        logins = logins.filter { $0.value.lockCount == lockCount }
     }
 
     /// Ends the login of a slot where its last session was closed (PKCS #11 5.6, `C_CloseSession`).

@@ -48,6 +48,7 @@ extension Library {
     ///
     /// - Throws: `TokenClientError`.
     func refresh(_ token: TokenState) throws(TokenClientError) {
+        try? withState { state throws(Refusal) in state.endLogins(unless: token.lockCount) }
         let mode = try client.loginMode()
         let known = try? withState { state throws(Refusal) in
             (state.catalogue.changeCount, state.catalogue.mode)

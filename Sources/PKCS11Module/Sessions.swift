@@ -46,6 +46,10 @@ internal import TokenClient
     _ session: CK_SESSION_HANDLE, _ info: UnsafeMutablePointer<CK_SESSION_INFO>?
 ) -> CK_RV {
     Library.call("C_GetSessionInfo") { library throws(Refusal) in
+        try library.requireSession(session)
+        if try library.withState({ state throws(Refusal) in !state.logins.isEmpty }) {
+            library.endOldLogins()
+        }
         let (slot, flags, isLoggedIn) = try library.withState { state throws(Refusal) in
             let (slot, flags) = try state.sessions.with(session) { session throws(Refusal) in
                 (session.slot, session.flags)

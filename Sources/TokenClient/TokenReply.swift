@@ -82,6 +82,8 @@ package struct TokenState: Sendable, Equatable {
     package var tokenCount: UInt32
     /// Whether keys can be used now.
     package var isUnlocked: Bool
+    /// How often the device was locked or restarted.
+    package var lockCount: UInt64
     /// Sixteen hexadecimal digits that tell this device from others.
     package var deviceSerial: String
 
@@ -89,7 +91,7 @@ package struct TokenState: Sendable, Equatable {
         changeCount = try reader.integer()
         tokenCount = try reader.integer()
         isUnlocked = try reader.integer(as: UInt8.self) & 1 == 1
-        _ = try reader.integer(as: UInt64.self)
+        lockCount = try reader.integer()
         _ = try reader.integer(as: UInt32.self)
         deviceSerial = try reader.text()
     }

@@ -80,7 +80,7 @@ struct FrameTests {
         var reader = try Self.body("token-status-reply")
         let state = try TokenState(&reader)
         try reader.end()
-        #expect(state.changeCount == 7 && state.tokenCount == 3 && state.isUnlocked)
+        #expect(state.changeCount == 7 && state.tokenCount == 3 && state.isUnlocked && state.lockCount == 2)
         #expect(state.deviceSerial == "0123456789ABCDEF")
         reader = try Self.body("token-login-reply")
         let login = try LoginState(&reader)

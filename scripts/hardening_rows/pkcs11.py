@@ -150,9 +150,10 @@ def rules(full):
     for mode in ["presence", "path", "pin", "path+always", "pin+always"]:
         with Registered("--token-login", mode) as device:
             said.append(f"{mode} " + ended(device.caller("logins", mode, program=logins)))
-    for end in ["lock", "restart"]:
+    # A provider that ended is not told from one that closed a connection: only a use tells.
+    for end, told in [("lock", "uses"), ("lock", "asks"), ("lock", "searches"), ("lock", "logs in"), ("restart", "uses")]:
         with Registered("--token-login", "pin") as device:
-            caller = device.caller("over", program=logins)
+            caller = device.caller("over", told, program=logins)
             need(caller.stdout.readline() == "ready\n", "the login fails")
             if end == "lock":
                 for word in ["lock", "unlock"]:
@@ -162,7 +163,7 @@ def rules(full):
                 device.serve("--token-login", "pin")
             caller.stdin.write("\n")
             caller.stdin.flush()
-            said.append(f"after a {end} " + ended(caller))
+            said.append(f"after a {end} one that {told} " + ended(caller))
     return ", ".join(said)
 
 

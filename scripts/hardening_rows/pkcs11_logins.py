@@ -63,9 +63,7 @@ def logins(module, mode, pin="123456"):
     rule(login(module, session, pin), OK, "the right PIN")
     rule(login(module, session, pin), LOGGED_IN, "a login after a login")
     need(not token_flags(module) & (COUNT_LOW | FINAL_TRY | LOCKED), "the flags after the right PIN")
-    info = ctypes.create_string_buffer(64)
-    module.need("C_GetSessionInfo", session, info)
-    need((ULONG * 4).from_buffer(info)[1] == 3, "the session's state after a login")
+    need(session_state(module, session) == 3, "the session's state after a login")
     is_private = b"\0" if mode == "presence" else b"\1"
     keys = module.find(session, (0, number(PRIVATE_KEY)))
     need(keys and all(module.attribute(session, key, 2) == is_private for key in keys), "CKA_PRIVATE")
@@ -130,23 +128,39 @@ def one_login(module, expected, pin=""):
     print("as expected")
 
 
-def over(module):
-    """A login that ends while the program goes on: standard input says when."""
+def over(module, told):
+    """A login that ends while the program goes on: standard input says when. The program asks whether it is over, or uses a
+    key."""
     module.need("C_Initialize", None)
     session = module.open()
     rule(login(module, session, b"123456"), OK, "C_Login")
     key = signs(module, session)
     print("ready", flush=True)
     sys.stdin.readline()
-    rule(sign_init(module, session, key), OK, "C_SignInit")
     out, length = ctypes.create_string_buffer(1_024), ULONG(1_024)
-    rule(module.C_Sign(session, b"abc", 3, out, ctypes.byref(length)), NOT_LOGGED_IN, "C_Sign after the login has ended")
-    rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout after the login has ended")
+    if told == "asks":
+        need(session_state(module, session) == 2, "the session's state after the login has ended")
+        rule(sign_init(module, session, key), NOT_LOGGED_IN, "C_SignInit after the login has ended")
+    elif told == "searches":
+        need(not module.find(session, (0, number(PRIVATE_KEY))), "private keys after the login has ended")
+        rule(sign_init(module, session, key), NOT_LOGGED_IN, "C_SignInit after the login has ended")
+    elif told == "uses":
+        rule(sign_init(module, session, key), OK, "C_SignInit")
+        rule(module.C_Sign(session, b"abc", 3, out, ctypes.byref(length)), NOT_LOGGED_IN, "C_Sign after the login has ended")
+    if told != "logs in":
+        rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout after the login has ended")
     rule(login(module, session, b"123456"), OK, "the next login")
+    need(session_state(module, session) == 3, "the session's state after the next login")
     # A handle outlasts a login that the device has ended, as it outlasts the provider.
     rule(sign_init(module, session, key), OK, "C_SignInit")
     rule(module.C_Sign(session, b"abc", 3, out, ctypes.byref(length)), OK, "C_Sign after the next login")
     print(f"{len(kept)} rules")
+
+
+def session_state(module, session):
+    info = ctypes.create_string_buffer(64)
+    module.need("C_GetSessionInfo", session, info)
+    return (ULONG * 4).from_buffer(info)[1]
 
 
 def slot_for_each(module, count):
