@@ -174,6 +174,7 @@ extension LoginState {
     Library.call("C_GetMechanismList") { library throws(Refusal) in
         try library.requireSlot(slot)
         let count = unsafe try Caller.place(count)
+        try library.requireToken(slot)
         let found = CK_ULONG(Mechanism.all.count)
         let capacity = unsafe count.pointee
         unsafe count.pointee = found
@@ -190,6 +191,7 @@ extension LoginState {
     Library.call("C_GetMechanismInfo") { library throws(Refusal) in
         try library.requireSlot(slot)
         let place = unsafe try Caller.place(info)
+        try library.requireToken(slot)
         guard let known = Mechanism.named(mechanism) else { throw Refusal(CKR_MECHANISM_INVALID) }
         unsafe place.pointee = CK_MECHANISM_INFO(
             ulMinKeySize: known.keySizes.lowerBound, ulMaxKeySize: known.keySizes.upperBound,

@@ -474,6 +474,8 @@ def empty(module, full):
     module.need("C_GetSlotInfo", 0, buffer)
     need(module.C_GetTokenInfo(0, buffer) == 0xE0, "C_GetTokenInfo")
     need(module.C_OpenSession(0, 4, None, None, buffer) == 0xE0, "C_OpenSession")
+    need(module.C_GetMechanismList(0, None, ctypes.byref(count)) == 0xE0, "C_GetMechanismList")
+    need(module.C_GetMechanismInfo(0, RSA_PKCS, buffer) == 0xE0, "C_GetMechanismInfo")
     module.need("C_Finalize", None)
     print("no token")
 
@@ -481,8 +483,7 @@ def empty(module, full):
 if __name__ == "__main__":
     WHAT = {
         "arguments": arguments, "sequences": sequences, "liar": against_liar, "silent": silent, "forks": forks,
-        "threads": thread_load, "attacks": attacks, "lying-length": lying_length,
-        "unload": unload,
+        "threads": thread_load, "attacks": attacks, "lying-length": lying_length, "unload": unload,
         "signing": signing, "empty": empty,
     }
     WHAT[sys.argv[2]](Module(sys.argv[1]), False, *sys.argv[3:])
