@@ -58,7 +58,7 @@ package enum CommandMain {
             // The parser throws help, version and completion scripts; they are data that the user asked for.
             do throws(CommandFailure) {
                 let console = Console(
-                    isJSON: false, verbosity: .normal, environment: ProcessInfo.processInfo.environment)
+                    isJSON: false, verbosity: .normal, environment: Console.variables)
                 let text = root.fullMessage(for: error, columns: HelpText.unbroken)
                 let fitted = HelpText(text)?.wrapped(to: (console.width ?? 80) - 1) ?? text
                 try console.write(Data((fitted + "\n").utf8))

@@ -85,4 +85,26 @@ struct ConsoleTests {
         #expect(try DocumentCoding.decode([String: Date].self, from: bytes) == ["at": date])
         #expect(date.dayText == "2026-01-01")
     }
+
+    @Test("Every date is shown as Foundation shows it, with or without its calendar")
+    func plainDates() {
+        // Days at both ends of months, years and centuries, and a stride that meets every time of day.
+        let days = [
+            -135_080, -83_038, -25_508, -25_509, -1, 0, 59, 11_016, 11_017, 47_540, 47_541,
+            2_932_896,
+        ]
+        let seconds =
+            days.flatMap { [$0 * 86_400, $0 * 86_400 + 86_399] }
+            + Array(stride(from: -11_670_912_000, to: 253_402_300_800, by: 86_400 * 121 + 3_661))
+        for second in seconds {
+            let date = Date(timeIntervalSince1970: Double(second))
+            #expect(date.textOfWholeSecond == date.formatted(.iso8601))
+        }
+        // The day before the first of March 1600, and others that are not computed.
+        let others = [-11_670_912_001, 253_402_300_800, -62_135_596_800, 0.5, -0.5, 1e300, .infinity]
+        for second in others {
+            #expect(Date(timeIntervalSince1970: second).textOfWholeSecond == nil)
+        }
+        #expect(Date(timeIntervalSince1970: 1.75).utcText == "1970-01-01T00:00:01Z")
+    }
 }

@@ -147,6 +147,34 @@ struct ManifestTests {
         #expect(try Keychain(device: other, app: .provider).verifyIntegrity() == [])
     }
 
+    @Test("A connection notes rows from its first change on, and a reader makes nothing")
+    func watching() throws {
+        let keychain = try provider()
+        func triggers() throws -> Int? {
+            try keychain.store.queue.read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM temp.sqlite_master")
+            }
+        }
+        #expect(try keychain.identityAttributes().count == 3)
+        #expect(try triggers() == 0)
+        for label in ["D", "E"] {
+            try keychain.add(Self.identity(label))
+            #expect(try triggers() == 3)
+        }
+        #expect(try problems() == [])
+    }
+
+    @Test("Apps that share a connection each see their own items, and their changes are kept alike")
+    func views() throws {
+        let keychain = try provider()
+        let consumer = try keychain.seen(by: .consumer)
+        #expect(try consumer.identityAttributes().isEmpty)
+        try consumer.add(Self.identity("D"))
+        #expect(try consumer.identityAttributes().map(\.label) == ["D"])
+        #expect(try keychain.identityAttributes().count == 3)
+        #expect(try problems() == [])
+    }
+
     @Test("A keychain of a version without the account gets one when it is opened")
     func migration() throws {
         try alter(

@@ -27,6 +27,13 @@ package struct Console: Sendable {
     /// Whether progress may be shown: both outputs are terminals, and neither `--json` nor `--quiet` was given.
     package let hasProgress: Bool
 
+    /// The variables of this process that matter to a console, where they are set and not empty.
+    package static var variables: [String: String] {
+        var variables: [String: String] = [:]
+        for name in ["NO_COLOR", "COLUMNS"] { variables[name] = DeviceOptions.environment(name) }
+        return variables
+    }
+
     /// A console on the standard descriptors of this process.
     ///
     /// - Parameters:

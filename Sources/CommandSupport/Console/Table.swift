@@ -85,9 +85,13 @@ package struct Table {
 
     /// Adds a row; a cell for each column.
     package mutating func append(_ cells: [String]) {
-        // A line feed in a cell would start a row of its own.
         rows.append(
-            cells.map { $0.visible(keepingLineFeeds: true).replacingOccurrences(of: "\n", with: "\\n") })
+            cells.map { cell in
+                let text = cell.visible(keepingLineFeeds: true)
+                // A line feed in a cell would start a row of its own.
+                return text.utf8.contains(UInt8(ascii: "\n"))
+                    ? text.replacingOccurrences(of: "\n", with: "\\n") : text
+            })
     }
 
     /// The whole table, as wide as it is; empty where there is no row.

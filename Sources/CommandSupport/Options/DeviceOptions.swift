@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import DeviceSimulation
 internal import Foundation
+private import Glibc
 
 /// The simulated device that a command works on.
 package struct DeviceOptions: ParsableArguments {
@@ -89,7 +90,8 @@ package struct DeviceOptions: ParsableArguments {
 
     /// The value of an environment variable; nil where it is not set or empty.
     static func environment(_ name: String) -> String? {
-        let value = ProcessInfo.processInfo.environment[name]
-        return value?.isEmpty == false ? value : nil
+        // Not through ProcessInfo, which makes a dictionary of all variables each time.
+        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+        return unsafe String(cString: value)
     }
 }

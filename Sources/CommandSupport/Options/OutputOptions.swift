@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Foundation
 
 /// The options of every command about what it writes.
 package struct OutputOptions: ParsableArguments {
@@ -25,6 +24,6 @@ package struct OutputOptions: ParsableArguments {
     package var console: Console {
         Console(
             isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal, isWide: wide,
-            environment: ProcessInfo.processInfo.environment)
+            environment: Console.variables)
     }
 }

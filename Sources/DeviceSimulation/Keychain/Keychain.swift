@@ -50,6 +50,15 @@ package struct Keychain: Sendable {
         }
     }
 
+    /// The keychain as another app of the device sees it, through this value's connection: opening another one costs
+    /// more than reading.
+    ///
+    /// - Throws: `KeychainError.Code.param`.
+    package func seen(by app: App) throws(KeychainError) -> Keychain {
+        try Self.requireGroups(app)
+        return Keychain(app: app, store: store, device: device)
+    }
+
     private init(app: App, store: KeychainStore, device: Device) {
         self.app = app
         self.store = store

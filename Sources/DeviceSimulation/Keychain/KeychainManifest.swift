@@ -39,10 +39,14 @@ struct KeychainManifest: Sendable {
     /// The rows that the current transaction of one connection has added and removed.
     private final class Pending: Sendable {
         let sum = Mutex(Sum())
+        /// Whether the connection notes them.
+        let isWatching = Mutex(false)
+        /// The key of digests, once one was needed.
+        let digestKey = Mutex<SecretBytes?>(nil)
     }
 
     private let key: SealingKey
-    private let digestKey: SecretBytes
+    private let masterKey: SecretBytes
     private let pending = Pending()
 
     /// Makes the manifest of a keychain from its master key.
@@ -50,9 +54,20 @@ struct KeychainManifest: Sendable {
     /// - Throws: `OpenSSLError`.
     init(masterKey: SecretBytes) throws(OpenSSLError) {
         key = try SealingKey(masterKey)
-        // Digests are made with a key of their own: one key is for one purpose (SP 800-57 part 1, 5.2).
-        digestKey = SecretBytes(
-            try HMAC.sha256(Array("keyshare keychain manifest 1 digests".utf8), key: masterKey))
+        self.masterKey = masterKey
+    }
+
+    /// The key of digests. They have one of their own, because one key is for one purpose (SP 800-57 part 1, 5.2).
+    ///
+    /// It is made when it is first needed: a command that only reads would wait for OpenSSL's start otherwise.
+    private func digestKey() throws(OpenSSLError) -> SecretBytes {
+        try pending.digestKey.withLock { made throws(OpenSSLError) in
+            if let made { return made }
+            let new = SecretBytes(
+                try HMAC.sha256(Array("keyshare keychain manifest 1 digests".utf8), key: masterKey))
+            made = new
+            return new
+        }
     }
 
     /// The digest of a row. Nonce and tag stand for the whole: the tag authenticates every column.
@@ -62,7 +77,7 @@ struct KeychainManifest: Sendable {
         message.append(bigEndian: Int64(nonce.count))
         message += nonce
         message += tag
-        return try HMAC.sha256(message, key: digestKey)
+        return try HMAC.sha256(message, key: try digestKey())
     }
 
     /// The columns of a row that ``digest(id:nonce:tag:)`` needs, of the table or trigger variable `row`.
@@ -74,8 +89,17 @@ struct KeychainManifest: Sendable {
 // MARK: - Keeping it
 
 extension KeychainManifest {
-    /// Has the connection of `queue` note the rows that it adds and removes from now on.
+    /// Has the connection of `queue`, which is the manifest's own, note the rows that it adds and removes from now on.
+    /// Call it before each transaction that writes; it does nothing from the second time on.
     func watch(_ queue: DatabaseQueue) throws {
+        try pending.isWatching.withLock { isWatching in
+            guard !isWatching else { return }
+            try note(queue)
+            isWatching = true
+        }
+    }
+
+    private func note(_ queue: DatabaseQueue) throws {
         let note = DatabaseFunction("keyshare_note", argumentCount: 4) { [self] values in
             let digest = try digest(
                 id: Int64.fromDatabaseValue(values[0]) ?? 0,

@@ -42,21 +42,31 @@ enum KeychainSchema {
         }
     }
 
+    /// Tells whether a database has the account of its items. GRDB's own question reads the whole schema.
+    static func hasManifest(_ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'manifest' COLLATE NOCASE)
+                """) == true
+    }
+
     /// Refuses a database in which a table of ours is a view or a virtual table. Reading one runs what its author wrote,
     /// and that need not end.
     ///
     /// - Parameter isWriting: whether triggers are refused too, which run when a table is written.
     /// - Throws: `KeychainError.Code.invalidKeychain`.
     static func requireTables(_ database: Database, isWriting: Bool) throws {
-        let names = ["item", "change", "sequence", "manifest", "grdb_migrations"]
+        // The names stand in the text: binding a list costs more than the statement.
         let foreign = try Row.fetchOne(
             database,
             sql: """
                 SELECT type, name FROM sqlite_master
                 WHERE type = 'trigger' AND ?
-                    OR name COLLATE NOCASE IN (\(databaseQuestionMarks(count: names.count)))
+                    OR name COLLATE NOCASE IN ('item', 'change', 'sequence', 'manifest', 'grdb_migrations')
                         AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %')
-                """, arguments: StatementArguments([isWriting]) + StatementArguments(names))
+                """, arguments: [isWriting])
         guard let foreign else { return }
         let type = String.fromDatabaseValue(foreign[0]) ?? "object"
         let name = String.fromDatabaseValue(foreign[1]) ?? ""

@@ -48,7 +48,7 @@ struct KeychainStore: Sendable {
                 configuration: .foreign(label: "other keychain", path: files.database))
         }
         try queue.read(KeychainSchema.requireSound)
-        try Self.requireItems(queue)
+        try queue.read(Self.requireItems)
         self.init(queue: queue, key: try SealingKey(kept), manifest: nil)
     }
 
@@ -68,24 +68,26 @@ struct KeychainStore: Sendable {
         if kept != nil { try Self.requireDatabase(size) }
         if size == nil { try files.makeDatabase() }
         queue = try Self.open(files)
-        try queue.read { try KeychainSchema.requireTables($0, isWriting: true) }
         guard let kept else {
+            try queue.read { try KeychainSchema.requireTables($0, isWriting: true) }
             guard try Self.isUnused(queue) else { throw Self.missingMasterKey }
             let new = newMasterKey()
             let manifest = try KeychainManifest(masterKey: new)
             try Self.migrate(queue, files, manifest)
             // A process that died here before may have left the account of a key that nobody has.
             try queue.write(manifest.makeAnew)
-            try manifest.watch(queue)
             try AtomicFile.write(new, to: files.masterKey)
             key = try SealingKey(new)
             self.manifest = manifest
             return
         }
-        try Self.requireItems(queue)
+        // In one transaction: each costs a tenth of the start of a command.
+        try queue.read { database in
+            try KeychainSchema.requireTables(database, isWriting: true)
+            try Self.requireItems(database)
+        }
         let manifest = try KeychainManifest(masterKey: kept)
         try Self.migrate(queue, files, manifest)
-        if !files.isReadOnly { try manifest.watch(queue) }
         key = try SealingKey(kept)
         self.manifest = manifest
     }
@@ -110,13 +112,12 @@ struct KeychainStore: Sendable {
         }
         try requireDatabase(size)
         let queue = try open(files)
-        try queue.read { try KeychainSchema.requireTables($0, isWriting: false) }
-        try requireItems(queue)
-        var manifest: KeychainManifest?
-        if try queue.read({ try $0.tableExists("manifest") }) {
-            manifest = try KeychainManifest(masterKey: kept)
-            if !files.isReadOnly { try manifest?.watch(queue) }
+        let hasManifest = try queue.read { database in
+            try KeychainSchema.requireTables(database, isWriting: false)
+            try requireItems(database)
+            return try KeychainSchema.hasManifest(database)
         }
+        let manifest = hasManifest ? try KeychainManifest(masterKey: kept) : nil
         return KeychainStore(queue: queue, key: try SealingKey(kept), manifest: manifest)
     }
 
@@ -135,8 +136,8 @@ struct KeychainStore: Sendable {
     }
 
     /// Refuses a database without its tables, such as one whose write-ahead log was removed.
-    private static func requireItems(_ queue: DatabaseQueue) throws {
-        guard try queue.read(KeychainSchema.hasItems) else {
+    private static func requireItems(_ database: Database) throws {
+        guard try KeychainSchema.hasItems(database) else {
             throw KeychainError(.invalidKeychain, "the keychain's database has lost its tables")
         }
     }
@@ -257,6 +258,7 @@ extension KeychainStore {
     func transaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
         var value: Value?
         var changes: Int64?
+        if !queue.configuration.readonly { try manifest?.watch(queue) }
         try queue.inTransaction(.immediate) { database in
             manifest?.begin()
             value = try body(database)

@@ -28,11 +28,10 @@ struct Status: AsyncParsableCommand {
     func run() async throws {
         let device = try device.untouchedDevice()
         var failure: CommandFailure?
+        let keychain = Result { () throws(KeychainError) in try Keychain(existingOn: device, app: .provider) }
         func count(_ app: App, _ group: String? = nil) -> Int? {
             do throws(KeychainError) {
-                return try Keychain(existingOn: device, app: app)?.identityAttributes(accessGroup: group)
-                    .count
-                    ?? 0
+                return try keychain.get()?.seen(by: app).identityAttributes(accessGroup: group).count ?? 0
             } catch {
                 failure = failure ?? CommandFailure(error)
                 return nil

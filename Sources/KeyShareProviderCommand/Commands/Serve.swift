@@ -177,7 +177,7 @@ struct Serve: AsyncParsableCommand {
     private static let logPatience = Duration.milliseconds(500)
 
     private static let faults = ServiceFault.allCases.map { fault in
-        "  " + fault.name.padding(toLength: 22, withPad: " ", startingAt: 0) + fault.explanation
+        "  " + fault.name.padded(to: 22) + fault.explanation
     }.joined(separator: "\n")
 
     /// Announces that consumers can connect, once the service group handles signals.

@@ -79,7 +79,7 @@ struct TokenServiceOptions: ParsableArguments {
 
     /// The faults with what each does, a line each.
     static let faults = TokenFault.allCases.map { fault in
-        "  " + fault.rawValue.padding(toLength: 29, withPad: " ", startingAt: 0) + fault.explanation
+        "  " + fault.rawValue.padded(to: 29) + fault.explanation
     }.joined(separator: "\n")
 }
 
