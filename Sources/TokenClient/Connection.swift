@@ -11,6 +11,11 @@ package struct Deadline: Sendable {
         Deadline(nanoseconds: now &+ milliseconds &* 1_000_000)
     }
 
+    /// This moment, or the one so many milliseconds from now where that is earlier.
+    func atMost(milliseconds: UInt64) -> Deadline {
+        Deadline(nanoseconds: min(nanoseconds, Deadline.after(milliseconds: milliseconds).nanoseconds))
+    }
+
     /// The clock.
     static var now: UInt64 {
         var time = timespec()
@@ -148,6 +153,8 @@ struct Connection: ~Copyable, Sendable {
     /// - Returns: its length, at least 9.
     private mutating func receive(_ deadline: Deadline) throws(TokenClientError) -> Int {
         var (got, needed) = (0, 4)
+        var deadline = deadline
+        var hasBegun = false
         limitReceiving(to: deadline.millisecondsLeft)
         while got < needed {
             let descriptor = descriptor
@@ -168,6 +175,12 @@ struct Connection: ~Copyable, Sendable {
                     throw .malformed("a frame of \(length) bytes")
                 }
                 needed = Int(length) + 4
+            }
+            // A frame that has begun to come comes at once, however long the user was asked before.
+            if got < needed, got > 0, !hasBegun {
+                hasBegun = true
+                deadline = deadline.atMost(milliseconds: TokenClient.replyTime)
+                limitReceiving(to: deadline.millisecondsLeft)
             }
             // A provider that sends a byte now and then must not keep the caller for ever.
             guard got >= needed || deadline.millisecondsLeft > 0 else { throw .timedOut }

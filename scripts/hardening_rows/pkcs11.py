@@ -124,6 +124,13 @@ class Liar:
         return [bytes(body)]
 
 
+class Staller(Liar):
+    """Sends half of each answer to a use, and leaves the connection open."""
+
+    def changed(self, answer):
+        return [answer[:len(answer) // 2]] if answer[4:5] == b"\x8f" else [answer]
+
+
 def frame(peer):
     """The next frame, or what comes before the end."""
     head = peer.recv(4, socket.MSG_WAITALL)
@@ -135,6 +142,9 @@ def liar(full):
         path = os.path.join(device.scratch, "liar")
         Liar(path, device.socket)
         said = device.call("liar", 120 if full else 20, KEYSHARE_SOCKET=path)
+        half = os.path.join(device.scratch, "half")
+        Staller(half, device.socket)
+        said += ", half an answer costs " + device.call("stalled", KEYSHARE_SOCKET=half)
         quiet = os.path.join(device.scratch, "quiet")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(quiet)

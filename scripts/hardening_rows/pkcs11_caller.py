@@ -319,6 +319,17 @@ def silent(module, full):
     print(f"{took:.1f} s")
 
 
+def stalled(module, full):
+    """Half an answer to the use of a key costs the time of an answer, and not the time for which the user may be asked."""
+    module.need("C_Initialize", None)
+    session = module.open()
+    key, begun = module.key(session), time.monotonic()
+    code = module.sign(session, key, SHA256_RSA_PKCS, b"abc")
+    took = time.monotonic() - begun
+    need(code == 0x30 and took < 10, f"signing gave {code} after {took:.1f} s")
+    print(f"{took:.1f} s")
+
+
 def forks(module, full, count="300"):
     """Children of a process whose threads sign without a pause: each finds a state of its own."""
     module.need("C_Initialize", None)
@@ -483,7 +494,7 @@ def empty(module, full):
 if __name__ == "__main__":
     WHAT = {
         "arguments": arguments, "sequences": sequences, "liar": against_liar, "silent": silent, "forks": forks,
-        "threads": thread_load, "attacks": attacks, "lying-length": lying_length, "unload": unload,
+        "threads": thread_load, "attacks": attacks, "lying-length": lying_length, "unload": unload, "stalled": stalled,
         "signing": signing, "empty": empty,
     }
     WHAT[sys.argv[2]](Module(sys.argv[1]), False, *sys.argv[3:])
