@@ -41,7 +41,8 @@ struct VerifyTests {
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", line]
         let folder = URL(fileURLWithPath: BuiltCommand.consumer.path).deletingLastPathComponent().path
-        shell.environment = ["PATH": "\(folder):/usr/bin:/bin", "KEYSHARE_DEVICE": simulation.device]
+        shell.environment = RunningCommand.inheritedEnvironment.merging(
+            ["PATH": "\(folder):/usr/bin:/bin", "KEYSHARE_DEVICE": simulation.device]) { $1 }
         shell.standardOutput = FileHandle.nullDevice
         shell.standardError = FileHandle.nullDevice
         try shell.run()

@@ -51,6 +51,11 @@ package final class RunningCommand {
         "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
     ]
 
+    /// The variables of the caller that a command gets, for tests that start one by a shell.
+    package static var inheritedEnvironment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { inherited.contains($0.key) }
+    }
+
     /// Starts a command with nothing of the caller's environment but `PATH`, a sanitizer's options, a clock that
     /// scripts/test-clock has set, and what is given.
     ///
@@ -66,7 +71,7 @@ package final class RunningCommand {
         process.executableURL = URL(fileURLWithPath: command.path)
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin"]
-            .merging(ProcessInfo.processInfo.environment.filter { Self.inherited.contains($0.key) }) { $1 }
+            .merging(Self.inheritedEnvironment) { $1 }
             .merging(["HOME": scratch.path]) { $1 }.merging(environment) { $1 }
         let handles = [
             FileHandle(forReadingAtPath: scratch.path("input")),
