@@ -79,7 +79,13 @@ package enum MailWriter {
 
     /// Signs a MIME entity that is in memory, as `sign(_:_:as:chain:boundary:to:)` does.
     ///
-    /// - Parameter scratch: A folder for files without a name.
+    /// - Parameters:
+    ///   - header: Whom the mail is from, and so on; what the signature needs is added.
+    ///   - entity: The MIME entity, with CR LF at the ends of lines.
+    ///   - identity: The certificate of the signer and its key.
+    ///   - chain: Other certificates that a reader may need.
+    ///   - boundary: The line between the parts, which the entity must not have.
+    ///   - scratch: A folder for files without a name.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`.
     package static func signed(
         _ header: MailHeader, _ entity: [UInt8],
