@@ -47,7 +47,9 @@ package enum OpenFile {
 
     /// The next bytes, at most ``chunk``; none at the end of the file.
     ///
-    /// - Parameter name: what the error calls the file.
+    /// - Parameters:
+    ///   - descriptor: the open file.
+    ///   - name: what the error calls the file.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func read(_ descriptor: CInt, named name: String) throws(FileError) -> [UInt8] {
         var failure: FileError?
@@ -66,7 +68,10 @@ package enum OpenFile {
 
     /// Writes all of the bytes.
     ///
-    /// - Parameter name: what the error calls the file.
+    /// - Parameters:
+    ///   - bytes: what is written.
+    ///   - descriptor: the open file.
+    ///   - name: what the error calls the file.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func write(
         _ bytes: some Sequence<UInt8>, to descriptor: CInt, named name: String

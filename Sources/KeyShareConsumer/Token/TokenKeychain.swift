@@ -60,7 +60,7 @@ package struct TokenKeychain: Sendable {
     ///   - client: a connection to the provider.
     ///   - entitlements: those of the app that asks.
     /// - Throws: `TokenError` `tokenNotFound` where the app is not entitled to tokens; `CertificateError`;
-    ///   `ProviderFailure` and `SocketError`, as ``ProviderClient/tokens()``.
+    ///   `ProviderFailure` and `SocketError`, as `ProviderClient.tokens()`.
     package init(_ client: ProviderClient, entitlements: Entitlements = App.consumer.entitlements)
         async throws
     {
