@@ -17,8 +17,8 @@ ARTICLES = {
     **{f"docs/tutorials/{name}.md": f"tutorials/{name}.html" for name in [
         "first-import", "test-your-importer", "token-with-ssh"]},
     **{f"docs/{name}.md": f"{name}.html" for name in [
-        "commands", "exit-codes", "rules", "limits", "provisioning", "scenarios", "pki", "token", "validation", "packaging",
-        "architecture", "glossary"]},
+        "commands", "exit-codes", "rules", "limits", "provisioning", "scenarios", "pki", "mail", "token", "web",
+        "conformance", "validation", "packaging", "architecture", "glossary"]},
     "Sources/KeyShareWire/KeyShareWire.docc/Protocol.md": "protocol.html",
     "CONTRIBUTING.md": "contributing.html", "CHANGELOG.md": "changelog.html", "SECURITY.md": "security.html",
 }
@@ -33,6 +33,7 @@ pre { overflow-x: auto; padding: .8rem; border: 1px solid var(--line); border-ra
 code, pre { font-family: ui-monospace, monospace; font-size: .88em; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; vertical-align: top; }
+img { max-width: 100%; height: auto; }
 table.head, table.foot { display: none; } .Nm, .Fl { font-weight: 600; }
 @media (max-width: 50rem) { body { grid-template-columns: 1fr; } nav { min-height: 0; border: 0; } }
 """
@@ -77,22 +78,32 @@ class Site:
                       lambda match: f'<h{match[1]} id="{slug(match[2])}">{match[2]}</h{match[1]}>', done.stdout,
                       flags=re.DOTALL)
         path = ARTICLES[source]
-        body = re.sub(r'(<a href=")([^"]*)(")',
+        body = re.sub(r'(<(?:a href|img src)=")([^"]*)(")',
                       lambda match: match[1] + self.link(match[2], source, path) + match[3], body)
         self.pages[path] = (re.sub(r"<[^>]*>|``", "", title[1]), body)
 
     def link(self, target, source, path):
-        """A link of an article on the site: to the page of an article, or to a file that is copied."""
+        """A link of an article on the site: to the page of an article, or to a file or picture that is copied."""
         target = html.unescape(target)
         if re.match(r"[a-z]+:", target) or target.startswith("#"):
             return html.escape(target)
         name, _, anchor = target.partition("#")
         file = os.path.normpath(os.path.join(os.path.dirname(source), name))
         if file not in ARTICLES:
-            need((PACKAGE / file).is_file(), f"{source} links to {target}, which is not there")
-            self.copied[file] = f"files/{file}"
+            need((PACKAGE / file).exists(), f"{source} links to {target}, which is not there")
+            self.copied[file] = self.add_folder(file) if (PACKAGE / file).is_dir() else f"files/{file}"
         place = ARTICLES.get(file) or self.copied[file]
         return html.escape(os.path.relpath(place, os.path.dirname(path) or ".") + (f"#{anchor}" if anchor else ""))
+
+    def add_folder(self, folder):
+        """Adds a page that lists the files of a folder, which are copied; gives the place of the page."""
+        names = sorted(path.name for path in (PACKAGE / folder).iterdir() if path.is_file())
+        for name in names:
+            self.copied[f"{folder}/{name}"] = f"files/{folder}/{name}"
+        items = "".join(f'<li><a href="{html.escape(name)}">{html.escape(name)}</a></li>' for name in names)
+        place = f"files/{folder}/index.html"
+        self.pages[place] = (folder, f"<h1>{folder}</h1>\n<ul>{items}</ul>")
+        return place
 
     def add_manual(self, manual):
         """Adds every page of the manual."""
@@ -135,6 +146,8 @@ class Site:
 <script>const base = "{base}";</script><script src="{base}search.js"></script></body></html>
 """)
         for file, place in self.copied.items():
+            if place in self.pages:
+                continue
             (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PACKAGE / file, self.folder / place)
 
@@ -144,12 +157,13 @@ class Site:
         target.write_text(text, encoding="utf-8")
 
     def problems(self):
-        """The links of every page that lead nowhere on the site, and what a page would fetch from elsewhere."""
+        """The links and pictures of every page that are nowhere on the site, and what a page would fetch from
+        elsewhere."""
         anchors = {path: set(re.findall(r'\bid="([^"]*)"', (self.folder / path).read_text(encoding="utf-8")))
                    for path in self.pages}
         for path in self.pages:
             text = (self.folder / path).read_text(encoding="utf-8")
-            for target in map(html.unescape, re.findall(r'<a [^>]*?href="([^"]*)"', text)):
+            for target in map(html.unescape, re.findall(r'<(?:a [^>]*?href|img [^>]*?src)="([^"]*)"', text)):
                 if re.match(r"(https?|mailto):", target):
                     continue
                 name, _, anchor = target.partition("#")
@@ -172,6 +186,8 @@ def make(folder, archives, manual, docc):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     need(done.returncode == 0, f"docc merge fails: {done.stdout}")
     site = Site(folder)
+    articles = {str(path.relative_to(PACKAGE)) for path in PACKAGE.glob("docs/**/*.md")}
+    need(articles <= set(ARTICLES), "no page of the site: " + ", ".join(sorted(articles - set(ARTICLES))))
     for article in ARTICLES:
         site.add_article(article)
     site.add_manual(manual)
