@@ -24,6 +24,7 @@ package final class WebServer: Service {
     ///   - socket: the path of the provider's socket.
     ///   - options: the options of this run that commands on the page need, with a blank before each; empty for none.
     ///   - address: where to listen.
+    ///   - logger: gets what the server refuses and why it fails.
     /// - Throws: `SocketError` where the address cannot be listened on; `FileError`, `KeychainError` and
     ///   `PasteboardError` where the device cannot be read.
     package convenience init(
