@@ -125,7 +125,8 @@ class Site:
         articles = [path for path in self.pages if "/" not in path]
         return (f"<h2>Tutorials</h2><ul>{items(tutorials)}</ul><h2>Manual</h2><ul>{items(commands)}</ul>"
                 f"<h2>Articles</h2><ul>{items(articles)}</ul>"
-                f'<h2>Modules</h2><ul><li><a href="{base}api/documentation/index.html">Swift modules</a></li></ul>')
+                # DocC's page asks for what its address names, and finds nothing under index.html.
+                f'<h2>Modules</h2><ul><li><a href="{base}api/documentation/">Swift modules</a></li></ul>')
 
     def write(self):
         """Writes every page, the style and the search."""
@@ -168,6 +169,8 @@ class Site:
                     continue
                 name, _, anchor = target.partition("#")
                 place = os.path.normpath(os.path.join(os.path.dirname(path), urllib.parse.unquote(name))) if name else path
+                if name.endswith("/"):
+                    place += "/index.html"
                 if not (self.folder / place).is_file():
                     yield f"{path} links to {target}, which is not there"
                 elif anchor and place in anchors and urllib.parse.unquote(anchor) not in anchors[place]:
