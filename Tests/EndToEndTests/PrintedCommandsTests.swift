@@ -208,7 +208,7 @@ struct PrintedCommandsTests {
             let words = example.split(separator: " ")
             let name = words.dropFirst().first.map(String.init) ?? ""
             let usesToken =
-                example.hasPrefix("keyshare-consumer") && (name == "token" || example.hasSuffix(" --token"))
+                example.hasPrefix("keyshare-consumer") && (name == "token" || words.contains("--token"))
             let connects =
                 usesToken
                 || example.hasPrefix("keyshare-consumer") && ["browse", "import", "explain"].contains(name)
