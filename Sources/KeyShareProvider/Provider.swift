@@ -13,6 +13,7 @@ package import SecretMemory
 package final class Provider: ProviderService {
     private let store: ProviderStore
     private let catalogue: ProviderCatalogue
+    private let legacyListings = LegacyListings()
     private let exporter: Exporter
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
@@ -46,8 +47,9 @@ package final class Provider: ProviderService {
         self.now = now
         self.putOnPasteboard = putOnPasteboard
         self.token = token
-        self.deviceState = deviceState ?? store.watchState()
-        catalogue = ProviderCatalogue(store, root: root)
+        let deviceState = deviceState ?? store.watchState()
+        self.deviceState = deviceState
+        catalogue = ProviderCatalogue(store, root: root, watch: store.watchChanges(in: deviceState.turn))
         exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
         usesEmptyPassword = profile.usesEmptyPassword
         servicePassword = CurrentServicePassword(
@@ -274,7 +276,7 @@ extension Provider {
         } catch {
             throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.reason)
         }
-        return LegacyListing(try snapshot().identities, request: request, now: now())
+        return legacyListings.listing(of: request, in: try snapshot(), now: now())
     }
 
     private static func range(

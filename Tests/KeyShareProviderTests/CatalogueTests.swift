@@ -56,6 +56,33 @@ struct CatalogueTests {
         }
     }
 
+    @Test("Legacy listings that are kept are those that are made anew, with the date of each request")
+    func legacyListings() throws {
+        let listings = LegacyListings()
+        let identities = (0..<6).map { summary(.keyEncipherment, 2017, $0) }
+        let requests = try Selector.allCases.flatMap { selector in
+            let (zip, select) = (selector.zipType(.legacy), selector.selectType(.legacy))
+            return try [[zip], [select], [select, zip]].map { try TypeRequest($0, mechanism: .legacy) }
+        }
+        // More than are kept.
+        #expect(requests.count > 16)
+        var seconds = 0.0
+        // A look-up of an earlier moment may come after one of a later moment.
+        for (generation, count) in [(1, 2), (1, 2), (2, 6), (1, 2), (2, 6)] as [(Int64, Int)] {
+            let snapshot = CatalogueSnapshot(generation: generation, identities: identities.prefix(count))
+            for request in requests + requests.prefix(2) {
+                seconds += 1
+                let now = Date(timeIntervalSince1970: seconds)
+                let kept = listings.listing(of: request, in: snapshot, now: now)
+                let anew = LegacyListing(snapshot.identities, request: request, now: now)
+                #expect(kept.rows == anew.rows && kept.request == anew.request)
+                for row in anew.rows {
+                    #expect(kept.identities(of: row.identifier) == anew.identities(of: row.identifier))
+                }
+            }
+        }
+    }
+
     @Test("What other processes add is read alone; what they remove or change is read with everything")
     func reading() throws {
         let scratch = try ScratchFolder()

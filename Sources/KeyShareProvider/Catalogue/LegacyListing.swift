@@ -8,8 +8,9 @@ package struct LegacyListing: Sendable {
     /// What the consumer's types ask for.
     package let request: LegacyRequest
     /// What the user can choose from; empty where the types name no identity (docs/rules.md R4.9).
-    package let rows: [Item]
+    package private(set) var rows: [Item]
 
+    private let types: TypeRequest
     private let members: [IdentitySummary]
 
     /// Chooses identities by the rules of docs/rules.md R4.
@@ -19,16 +20,29 @@ package struct LegacyListing: Sendable {
     ///   - types: what the consumer asks for.
     ///   - now: the date of an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
+        self.init(SortedIdentities(identities, under: .legacy), request: types, now: now)
+    }
+
+    /// Chooses among identities that are sorted under the legacy mechanism already.
+    init(_ sorted: SortedIdentities, request types: TypeRequest, now: Date) {
+        self.types = types
         request = LegacyRequest(types: types.identifiers)
-        members = SortedIdentities(identities, under: .legacy).members(of: request.selection)
-        switch request.shape {
-        case .files:
-            rows = members.map { .file($0, under: .legacy) }
-        case .archive where members.isEmpty:
-            rows = []
-        case .archive:
-            rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
-        }
+        members = sorted.members(of: request.selection)
+        rows = request.shape == .files ? members.map { .file($0, under: .legacy) } : []
+        date(now)
+    }
+
+    /// Dates the archive, if there is one.
+    private mutating func date(_ now: Date) {
+        guard request.shape == .archive, !members.isEmpty else { return }
+        rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
+    }
+
+    /// The listing of a later moment, at which an archive would be made then and all else is as it was.
+    func dated(_ now: Date) -> LegacyListing {
+        var later = self
+        later.date(now)
+        return later
     }
 
     /// The identities that choosing a row hands over; empty for an identifier that is none of the rows'.

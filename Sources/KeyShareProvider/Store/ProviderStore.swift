@@ -141,6 +141,11 @@ package struct ProviderStore: Sendable {
     /// Watches the device's state, which tells whether keys and password are open (`requireOpen()`).
     package func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
 
+    /// Watches the keychain for changes of identities and of the service password (`changeCount()`).
+    func watchChanges(in turn: LookTurn) -> KeychainWatch {
+        KeychainWatch(keychain, accessGroup: sharedGroup, on: device, turn: turn)
+    }
+
     /// When the provider's keys and password can be used (docs/rules.md R8.5): also while the device is locked, but
     /// after a restart not before the first unlock.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
