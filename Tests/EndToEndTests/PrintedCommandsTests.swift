@@ -191,6 +191,7 @@ struct PrintedCommandsTests {
         printf 'A letter\\n' > letter.txt
         keyshare-provider provision --generations 1 --types signature,encryption >/dev/null 2>&1
         keyshare-provider token add --types signature,encryption --quiet
+        rm -rf mail && keyshare-provider mail -o mail >/dev/null
         """
 
     @Test("Every example of --help fits 80 columns and runs as printed", arguments: BuiltCommand.allCases)
