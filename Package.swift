@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "KeyShareServer",
             dependencies: [
-                "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
+                "CLinux", "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
                 "PrivateFiles", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import KeyShareWire
 package import LocalSockets
@@ -147,6 +148,8 @@ package final class ProviderServer: Service {
             throw SocketError(.alreadyRan, "this server has run already")
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        // What one request costs is less than a turn of the scheduler: the loop comes before threads that make archives.
+        group.next().execute { _ = clinux_prefer_short_turns(100_000) }
         let loop = ClosableEventLoop(group.next())
         let executors = WorkExecutors()
         let result: Result<Void, any Error>

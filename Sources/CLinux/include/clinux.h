@@ -60,6 +60,11 @@ int clinux_spawn_contained(
 /// A descriptor that can be read once the process has ended (pidfd_open(2)); negative where there is none.
 int clinux_process_descriptor(int32_t process);
 
+/// Asks the scheduler to let the calling thread run soon after it wakes up, by turns of so many nanoseconds: whoever wants
+/// less at a time comes sooner, and gets no more in all (sched_setattr(2), since Linux 6.12; older ones ignore the
+/// length). Returns 0, or the errno.
+int clinux_prefer_short_turns(uint64_t nanoseconds);
+
 /// Makes this process the parent of what its descendants leave behind (PR_SET_CHILD_SUBREAPER, prctl(2)). Returns 0, or
 /// the errno.
 int clinux_adopt_orphans(void);

@@ -1,4 +1,5 @@
 internal import Dispatch
+private import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -49,11 +50,15 @@ package final class FairExecutor: Sendable {
 
     private let state = Mutex(State())
     private let pool: NIOThreadPool
+    private let niceness: CInt
 
     /// Starts the threads.
     ///
-    /// - Parameter threads: The number of steps that run at a time, at least 1.
-    package init(threads: Int) {
+    /// - Parameters:
+    ///   - threads: The number of steps that run at a time, at least 1.
+    ///   - niceness: What the threads leave to other threads that want the processor (nice(2)): 0 for an equal share.
+    package init(threads: Int, niceness: CInt = 0) {
+        self.niceness = niceness
         pool = NIOThreadPool(numberOfThreads: max(threads, 1))
         pool.start()
     }
@@ -104,6 +109,9 @@ package final class FairExecutor: Sendable {
             return step
         }
         guard let step else { return }
+        // For the thread alone, as Linux counts (setpriority(2)). The pool does not tell when a thread begins, and the call
+        // is nothing beside a step.
+        if niceness != 0 { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
         unsafe step.job.runSynchronously(on: step.lane.asUnownedTaskExecutor())
     }
 }

@@ -7,12 +7,12 @@ struct WorkExecutors: Sendable {
     let makings: FairExecutor
     let uses: FairExecutor
 
-    /// Starts the threads: a core for each step of what takes long, and at least two for look-ups, which wait for the
-    /// disk.
+    /// Starts the threads: a core for each step of what takes long, which leaves short answers the greater share of a core,
+    /// and at least two for look-ups, which wait for the disk.
     init() {
         let cores = ProcessInfo.processInfo.activeProcessorCount
         lookUps = FairExecutor(threads: max(cores, 2))
-        makings = FairExecutor(threads: cores)
+        makings = FairExecutor(threads: cores, niceness: 5)
         uses = FairExecutor(threads: cores)
     }
 
