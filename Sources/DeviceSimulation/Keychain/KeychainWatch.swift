@@ -20,7 +20,11 @@ package final class KeychainWatch: Sendable {
 
     /// Watches the keychain of `device` for as long as this object lives.
     ///
-    /// - Parameter turn: Turns in which this watch looks once at most.
+    /// - Parameters:
+    ///   - keychain: The keychain as an app sees it that has the access group.
+    ///   - accessGroup: The group whose changes are counted.
+    ///   - device: The keychain's device.
+    ///   - turn: Turns in which this watch looks once at most.
     package init(_ keychain: Keychain, accessGroup: String, on device: Device, turn: LookTurn = LookTurn()) {
         self.keychain = keychain
         self.accessGroup = accessGroup
