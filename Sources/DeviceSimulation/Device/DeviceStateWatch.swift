@@ -3,7 +3,7 @@ private import Glibc
 private import Synchronization
 
 /// A cache of the device's status that is never stale: each look asks the kernel whether the file changed (inotify(7)),
-/// and reads the file only then.
+/// and reads the file only then. Looks within a ``LookTurn`` answer for the turn's first one.
 ///
 /// The kernel queues the event before the process that made the change goes on. Where the system has no inotify
 /// instance left, every look reads the file.

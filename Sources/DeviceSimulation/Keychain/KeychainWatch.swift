@@ -2,7 +2,8 @@ private import Glibc
 private import Synchronization
 
 /// The change count of a keychain group without a query for each look: each look asks the kernel whether a file of the
-/// keychain changed (inotify(7)), and reads the count only then.
+/// keychain changed (inotify(7)), and reads the count only then. Looks within a ``LookTurn`` answer for the turn's first
+/// one.
 ///
 /// A process that changes the keychain notes the number of its changes in a file of the keychain's folder before it goes
 /// on, so that its event is queued by then. Where the system has no inotify instance left, every look reads the count.

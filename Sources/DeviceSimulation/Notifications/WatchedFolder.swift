@@ -1,4 +1,5 @@
-/// A folder whose changes are looked at again and again. In a turn only the first look asks the kernel.
+/// A folder whose changes are looked at again and again. In a turn only the first look asks the kernel, unless another
+/// thread has looked meanwhile.
 struct WatchedFolder: ~Copyable {
     private let turn: LookTurn
     /// The kernel's events; nil where the system gives none, or the folder has gone.
