@@ -318,7 +318,7 @@ let package = Package(
         .testTarget(
             name: "KeyShareServerTests",
             dependencies: [
-                "KeyShareClient", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
+                "CLinux", "KeyShareClient", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
                 "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

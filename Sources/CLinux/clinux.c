@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -223,4 +224,63 @@ int clinux_prefer_short_turns(uint64_t nanoseconds) {
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0)) return errno;
     attributes.runtime = nanoseconds;
     return syscall(SYS_sched_setattr, 0, &attributes, 0) ? errno : 0;
+}
+
+int clinux_open_write_queue(uint32_t limit, uint64_t *queue) {
+    aio_context_t context = 0;
+    if (syscall(SYS_io_setup, limit, &context) != 0) return errno;
+    *queue = context;
+    return 0;
+}
+
+void clinux_close_write_queue(uint64_t queue) {
+    if (queue != 0) syscall(SYS_io_destroy, (aio_context_t)queue);
+}
+
+enum { WRITES_AT_ONCE = 64 };
+
+// Returns how many of the writes the kernel was given, the first ones; each of these has its outcome.
+static uint32_t submit(aio_context_t context, struct clinux_write *writes, uint32_t count) {
+    struct iocb blocks[WRITES_AT_ONCE], *pointers[WRITES_AT_ONCE];
+    for (uint32_t i = 0; i < count; i++) {
+        blocks[i] = (struct iocb){
+            .aio_data = i,
+            .aio_lio_opcode = IOCB_CMD_PWRITE,
+            .aio_fildes = (uint32_t)writes[i].descriptor,
+            .aio_buf = (uintptr_t)writes[i].bytes,
+            .aio_nbytes = writes[i].count,
+        };
+        pointers[i] = &blocks[i];
+        // Stands where the kernel would not tell the outcome: bytes may have been written then, so none is written again.
+        writes[i].written = -EIO;
+    }
+    long submitted = syscall(SYS_io_submit, context, (long)count, pointers);
+    if (submitted < 0) return 0;
+    for (long seen = 0; seen < submitted;) {
+        // A write to a socket that does not block is complete when io_submit(2) returns, so this does not wait.
+        struct io_event events[WRITES_AT_ONCE];
+        long left = submitted - seen, more = syscall(SYS_io_getevents, context, left, left, events, NULL);
+        if (more < 0 && errno == EINTR) continue;
+        if (more <= 0) break;
+        for (long i = 0; i < more; i++) writes[events[i].data].written = events[i].res;
+        seen += more;
+    }
+    return (uint32_t)submitted;
+}
+
+void clinux_write_all(uint64_t queue, struct clinux_write *writes, uint32_t count) {
+    for (uint32_t made = 0; made < count;) {
+        uint32_t left = count - made;
+        if (queue != 0 && left > 1) {
+            uint32_t submitted = submit(queue, writes + made, left < WRITES_AT_ONCE ? left : WRITES_AT_ONCE);
+            if (submitted > 0) {
+                made += submitted;
+                continue;
+            }
+        }
+        // The first of those left is one that the queue refused, such as a closed descriptor.
+        struct clinux_write *next = writes + made++;
+        ssize_t written = send(next->descriptor, next->bytes, next->count, MSG_DONTWAIT | MSG_NOSIGNAL);
+        next->written = written < 0 ? -errno : written;
+    }
 }

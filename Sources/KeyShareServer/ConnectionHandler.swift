@@ -25,7 +25,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     var session: Session
     private var context: ChannelHandlerContext?
-    private var socket = ReplySocket()
+    private(set) var socket = ReplySocket()
     /// The time of the event that is being handled.
     var now: NIODeadline
     private var replies = ReplyBuffer()
@@ -112,15 +112,27 @@ extension ConnectionHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        service.withOneLook {
-            registry.endOldGrants()
-            now = .now()
-            registry.noteRead(by: id, at: now)
-            computed = 0
-            session.notesRequests = !isSubscriber && registry.feed.isActive
-            session.receive(unwrapInboundIn(data), at: now)
-            process()
-        }
+        now = .now()
+        registry.noteRead(by: id, at: now)
+        computed = 0
+        session.notesRequests = !isSubscriber && registry.feed.isActive
+        session.receive(unwrapInboundIn(data), at: now)
+        registry.round.answer(self)
+    }
+
+    /// Answers what has been read, unless the channel has closed since.
+    func answer(at now: NIODeadline) {
+        guard let context, context.channel.isActive else { return }
+        self.now = now
+        process()
+    }
+
+    /// Begins to answer what has been read, and leaves the write to `batch`; `answer(at:)` finishes.
+    func beginAnswer(at now: NIODeadline, in batch: ReplyBatch) {
+        guard let context, context.channel.isActive else { return }
+        self.now = now
+        takeActions()
+        if socket.descriptor != nil, beginWrite() { batch.add(self) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -202,10 +214,7 @@ extension ConnectionHandler {
     /// Takes actions from the session until there is none, and writes what they produced.
     func process() {
         repeat {
-            // Nothing follows a reply that a fault has cut.
-            while closing != .fault, let action = session.next(at: now) {
-                perform(action)
-            }
+            takeActions()
         } while flush()
         if !hasReportedHello, session.hasSaidHello {
             hasReportedHello = true
@@ -230,6 +239,13 @@ extension ConnectionHandler {
         if isReadHeldBack, session.canReceive {
             isReadHeldBack = false
             context?.read()
+        }
+    }
+
+    private func takeActions() {
+        // Nothing follows a reply that a fault has cut.
+        while closing != .fault, let action = session.next(at: now) {
+            perform(action)
         }
     }
 
@@ -300,17 +316,32 @@ extension ConnectionHandler {
         return count / 2
     }
 
+    /// The bytes that are being written; none while no write is begun.
+    var bytesInFlight: ByteBuffer { inFlight?.bytes ?? ByteBuffer() }
+
     /// Hands the encoded replies to the socket, and what the socket does not take at once to the channel.
     ///
     /// - Returns: Whether they were written within this call.
     private func flush() -> Bool {
-        guard let context, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
-        let sending = replies.take(reusing: spare)
+        guard beginWrite() else { return false }
+        return endWrite(after: socket.send(bytesInFlight))
+    }
+
+    /// Begins to write the encoded replies, unless there are none or a write is under way.
+    private func beginWrite() -> Bool {
+        guard context != nil, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
+        inFlight = replies.take(reusing: spare)
         spare = ByteBuffer()
-        inFlight = sending
-        var rest = sending.bytes
-        rest.moveReaderIndex(forwardBy: socket.send(rest))
-        guard rest.readableBytes > 0 else {
+        return true
+    }
+
+    /// Ends the write that was begun, of which the socket took `count` bytes; the channel gets the others.
+    ///
+    /// - Returns: Whether they were written within this call.
+    @discardableResult func endWrite(after count: Int) -> Bool {
+        var rest = bytesInFlight
+        rest.moveReaderIndex(forwardBy: count)
+        guard let context, rest.readableBytes > 0 else {
             finishWrite()
             return true
         }

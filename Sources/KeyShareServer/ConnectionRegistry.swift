@@ -28,6 +28,8 @@ final class ConnectionRegistry {
     let shared: SharedWork
     /// What subscribers are told.
     let feed: EventFeed
+    /// What answers the connections that have sent something.
+    let round: AnswerRound
 
     private var handlers: [Int: ConnectionHandler] = [:]
     private var policy: AdmissionPolicy
@@ -81,11 +83,15 @@ final class ConnectionRegistry {
         features = Wire.Feature.all.filter { service.token != nil || !Wire.Feature.ofToken.contains($0) }
         shared = SharedWork(makings)
         feed = EventFeed(eventLoop, limits: limits)
+        round = AnswerRound(service: service, eventLoop: eventLoop)
         ledger = ContentLedger(limit: limits.totalSnapshotBytes)
         repetitions = RepetitionLimiter(eventLoop, logger)
         self.policy = AdmissionPolicy(limit: limits.connections, limitPerPeer: limits.connectionsPerPeer)
         self.grantPeriod = try? service.grantPeriod()
     }
+
+    /// Whether there is one connection alone.
+    var isSingle: Bool { handlers.count == 1 }
 
     /// Admits a new connection, and closes another one for it where the policy says so.
     ///

@@ -7,7 +7,8 @@ internal import NIOCore
 /// call. Nothing may wait in the channel's queue when bytes are sent here. The channel owns the descriptor: whoever has
 /// this value drops it where the channel closes.
 struct ReplySocket {
-    private let descriptor: CInt?
+    /// The socket; nil where there is none.
+    let descriptor: CInt?
 
     /// No socket: everything goes through the channel.
     init() {

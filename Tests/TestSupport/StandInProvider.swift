@@ -27,8 +27,12 @@ package struct StandInProvider: ProviderService {
     package var rotations: UInt64 = 0
     /// Whether requests for one item's content share one making.
     package var sharesContent = false
+    /// What happens before a password is given out, on the server's event loop.
+    package var beforePassword: (@Sendable () -> Void)?
     private let state = State()
 
+    /// How often the server began to answer what it had read.
+    package var looks: Int { state.looks.load(ordering: .relaxed) }
     /// How many contents were begun to be made.
     package var makings: Int { state.makings.load(ordering: .relaxed) }
     /// How many exports were made to their end.
@@ -47,6 +51,7 @@ package struct StandInProvider: ProviderService {
         let passwords = Atomic<UInt64>(0)
         let makings = Atomic(0)
         let exports = Atomic(0)
+        let looks = Atomic(0)
     }
 
     /// Makes a provider of these items with these contents.
@@ -130,8 +135,15 @@ package struct StandInProvider: ProviderService {
         return if let content = contents[identifier] { content } else { try content.get() }
     }
 
-    /// Answers with `secret` for every item.
+    /// Counts in `looks`.
+    package func withOneLook(_ body: () -> Void) {
+        state.looks.add(1, ordering: .relaxed)
+        body()
+    }
+
+    /// Answers with `secret` for every item, after `beforePassword`.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
+        beforePassword?()
         state.passwords.add(1, ordering: .relaxed)
         return try secret.get()
     }

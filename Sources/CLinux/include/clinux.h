@@ -2,6 +2,7 @@
 #ifndef KEYSHARING_CLINUX_H
 #define KEYSHARING_CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /// Asks the kernel which process is at the other end of a connected UNIX-domain socket (SO_PEERCRED, unix(7)).
@@ -64,6 +65,30 @@ int clinux_process_descriptor(int32_t process);
 /// less at a time comes sooner, and gets no more in all (sched_setattr(2), since Linux 6.12; older ones ignore the
 /// length). Returns 0, or the errno.
 int clinux_prefer_short_turns(uint64_t nanoseconds);
+
+/// A write to a socket that does not block.
+struct clinux_write {
+    /// The socket.
+    int descriptor;
+    /// The bytes, which the caller owns.
+    const void *bytes;
+    size_t count;
+    /// Set by `clinux_write_all`: the number of bytes that the kernel took, or the negative errno.
+    int64_t written;
+};
+
+/// Opens a queue of the kernel through which up to `limit` writes are made by one call (io_setup(2)). Returns 0 and sets
+/// `queue`, which `clinux_close_write_queue` closes, or returns the errno: ENOSYS or EPERM where the system permits no
+/// queue, EAGAIN where it has too many.
+int clinux_open_write_queue(uint32_t limit, uint64_t *queue);
+
+/// Closes a queue; 0 is none.
+void clinux_close_write_queue(uint64_t queue);
+
+/// Makes all writes, and sets what became of each. With a queue that is one system call for as many as the queue's limit
+/// (io_submit(2)): whoever waits for the bytes runs once all of them are written, and not in between. Without one, with
+/// `queue` 0, each is a send(2). The signal SIGPIPE must be ignored.
+void clinux_write_all(uint64_t queue, struct clinux_write *writes, uint32_t count);
 
 /// Makes this process the parent of what its descendants leave behind (PR_SET_CHILD_SUBREAPER, prctl(2)). Returns 0, or
 /// the errno.

@@ -1,0 +1,54 @@
+internal import NIOCore
+
+/// The connections that have sent something within one turn of the event loop, which are answered together at its end.
+///
+/// All of them had sent it before the answers begin, so that one look at the device and its keychain holds for all, and
+/// their replies go to the kernel together (`ReplyBatch`).
+final class AnswerRound {
+    private let service: any ProviderService
+    private let eventLoop: any EventLoop
+    private let batch = ReplyBatch()
+    private var readers: [ConnectionHandler] = []
+
+    init(service: any ProviderService, eventLoop: any EventLoop) {
+        self.service = service
+        self.eventLoop = eventLoop
+    }
+
+    /// Answers what a connection has sent: at once where it is the only one of the server, and else at the end of this turn
+    /// of the event loop.
+    func answer(_ reader: ConnectionHandler) {
+        if reader.registry.isSingle {
+            service.withOneLook {
+                reader.registry.endOldGrants()
+                reader.answer(at: .now())
+            }
+            return
+        }
+        readers.append(reader)
+        if readers.count == 1 {
+            eventLoop.assumeIsolated().execute { [self] in answerAll() }
+        }
+    }
+
+    private func answerAll() {
+        service.withOneLook {
+            readers[0].registry.endOldGrants()
+            let now = NIODeadline.now()
+            var unfinished = readers.startIndex
+            /// Writes the replies so far. What a connection's unsent bytes had kept back follows.
+            func finish(before end: Int) {
+                batch.send()
+                for index in unfinished..<end { readers[index].answer(at: now) }
+                unfinished = end
+            }
+            for (index, reader) in readers.enumerated() {
+                reader.beginAnswer(at: now, in: batch)
+                // Nobody's reply waits for signatures of others.
+                if batch.isFull || reader.computed > 0 { finish(before: index + 1) }
+            }
+            finish(before: readers.endIndex)
+        }
+        readers.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,208 @@
+import CLinux
+import Dispatch
+import Glibc
+import KeyShareServer
+import KeyShareWire
+import KeySharing
+import SecretMemory
+import Synchronization
+import TestSupport
+import Testing
+
+/// The answers to what many connections send at one time.
+@Suite struct AnswerRoundTests {
+    @Test("Requests that arrive together share one look at the device, and each gets its own answer")
+    func together() async throws {
+        let hold = LoopHold()
+        var provider = StandInProvider(count: 3)
+        provider.beforePassword = { hold.pass() }
+        let items = provider.items.map(\.identifier)
+        try await withServer(provider) { [provider] path, _ in
+            // More than one system call writes.
+            let peers = try await Self.peers(100, at: path, using: items)
+            try await hold.hold(by: peers[0], Self.fetch(items[0]))
+            // Where the test fails the server still has to end.
+            defer { hold.release() }
+            for (number, peer) in peers.enumerated().dropFirst() {
+                try await peer.send(
+                    number % 2 == 0 ? Self.fetch(items[0]) : .item(identifier: items[number % 3]),
+                    id: UInt32(100 + number))
+            }
+            let looks = provider.looks
+            hold.release()
+            #expect(try await peers[0].frame()?.id == 99)
+            for (number, peer) in peers.enumerated().dropFirst() {
+                let frame = try #require(try await peer.frame())
+                #expect(frame.id == UInt32(100 + number))
+                let expected: ProviderReply =
+                    number % 2 == 0
+                    ? .password(StandInProvider.password) : .item(provider.items[number % 3])
+                #expect(frame.reply == expected)
+            }
+            // The kernel tells of 64 connections at a time at first, and of more when that was too few.
+            #expect((1...3).contains(provider.looks - looks))
+        }
+    }
+
+    @Test(
+        "Replies that do not fit their socket arrive whole, and delay nobody whose replies are written with them"
+    )
+    func longReplies() async throws {
+        let hold = LoopHold()
+        var provider = StandInProvider(items: [StandInProvider.file("long", size: nil)])
+        let content = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        provider.contents = ["long": content]
+        provider.beforePassword = { hold.pass() }
+        try await withServer(provider) { path, _ in
+            let peers = try await Self.peers(5, at: path, using: ["long"])
+            // The first read has the content made.
+            try await peers[1].send(.read(identifier: "long", offset: 0, length: 1), id: 3)
+            #expect(try await peers[1].frame()?.id == 3)
+            try await hold.hold(by: peers[0], Self.fetch("long"))
+            // Where the test fails the server still has to end.
+            defer { hold.release() }
+            for number in 0..<8 {
+                try await peers[1].send(
+                    .read(identifier: "long", offset: UInt64(number * 50_000), length: 50_000),
+                    id: UInt32(10 + number))
+            }
+            for peer in peers[2...] { try await peer.send(Self.fetch("long"), id: 4) }
+            hold.release()
+            for peer in peers[2...] {
+                #expect(try await peer.frame()?.reply == .password(StandInProvider.password))
+            }
+            for number in 0..<8 {
+                let chunk = content[number * 50_000..<(number + 1) * 50_000]
+                let frame = try #require(try await peers[1].frame())
+                #expect(frame.id == UInt32(10 + number))
+                #expect(frame.reply == .chunk(ContentChunk(total: content.count, bytes: chunk)))
+            }
+        }
+    }
+
+    @Test("A peer that has left when the others are answered does not disturb them")
+    func leftMeanwhile() async throws {
+        let hold = LoopHold()
+        var provider = StandInProvider(count: 1)
+        provider.beforePassword = { hold.pass() }
+        let item = provider.items[0].identifier
+        try await withServer(provider) { path, _ in
+            var peers = try await Self.peers(20, at: path, using: [item])
+            try await hold.hold(by: peers[0], Self.fetch(item))
+            // Where the test fails the server still has to end.
+            defer { hold.release() }
+            for peer in peers.dropFirst() { try await peer.send(Self.fetch(item), id: 4) }
+            // Every second one leaves: its connection ends with its last reference.
+            peers = peers.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+            hold.release()
+            for peer in peers.dropFirst() {
+                #expect(try await peer.frame()?.reply == .password(StandInProvider.password))
+            }
+        }
+    }
+
+    /// Connections that have said hello and use the items.
+    private static func peers(_ count: Int, at path: String, using items: [String]) async throws -> [RawPeer]
+    {
+        var peers: [RawPeer] = []
+        for _ in 0..<count {
+            let peer = try RawPeer(path: path)
+            try await peer.greet()
+            for item in items {
+                try await peer.send(.startAccessing(identifier: item), id: 2)
+                _ = try await peer.frame()
+            }
+            peers.append(peer)
+        }
+        return peers
+    }
+
+    private static func fetch(_ identifier: String) -> ProviderRequest {
+        .fetchPassword(service: PasswordService.name, identifier: identifier)
+    }
+}
+
+/// The system calls that write for many connections.
+@Suite struct WriteQueueTests {
+    @Test("What becomes of a write is told for each of many", arguments: [true, false])
+    func outcomes(usesQueue: Bool) throws {
+        signal(SIGPIPE, SIG_IGN)
+        var queue: UInt64 = 0
+        if usesQueue {
+            // A kernel without such queues is served by the other case.
+            guard unsafe clinux_open_write_queue(64, &queue) == 0 else { return }
+        }
+        defer { clinux_close_write_queue(queue) }
+        // More than one call takes.
+        var pairs = (0..<150).map { _ in Self.pair() }
+        defer { for pair in pairs { close(pair.0); if pair.1 >= 0 { close(pair.1) } } }
+        let (left, full, closed, short) = (3, 70, 71, 149)
+        close(pairs[left].1)
+        pairs[left].1 = -1
+        let filler = [UInt8](repeating: 1, count: 1 << 16)
+        while unsafe send(pairs[full].0, filler, filler.count, CInt(MSG_DONTWAIT)) > 0 {}
+        let long = [UInt8](repeating: 2, count: 1 << 22)
+
+        var outcomes: [Int64] = []
+        let reply: [UInt8] = Array("reply".utf8)
+        unsafe reply.withUnsafeBytes { reply in
+            unsafe long.withUnsafeBytes { long in
+                var writes = unsafe pairs.indices.map { index in
+                    let bytes = unsafe index == short ? long : reply
+                    return unsafe clinux_write(
+                        descriptor: index == closed ? -1 : pairs[index].0, bytes: bytes.baseAddress,
+                        count: bytes.count, written: 0)
+                }
+                let count = unsafe UInt32(writes.count)
+                unsafe writes.withUnsafeMutableBufferPointer {
+                    unsafe clinux_write_all(queue, $0.baseAddress, count)
+                }
+                outcomes = unsafe writes.map { unsafe $0.written }
+            }
+        }
+        #expect(outcomes[left] == Int64(-EPIPE))
+        #expect(outcomes[full] == Int64(-EAGAIN))
+        #expect(outcomes[closed] == Int64(-EBADF))
+        #expect((1..<Int64(long.count)).contains(outcomes[short]))
+        for index in pairs.indices where ![left, full, closed, short].contains(index) {
+            #expect(outcomes[index] == 5)
+            var room = [UInt8](repeating: 0, count: 16)
+            let received = unsafe recv(pairs[index].1, &room, room.count, CInt(MSG_DONTWAIT))
+            #expect(received == 5 && room.starts(with: reply))
+        }
+    }
+
+    private static func pair() -> (CInt, CInt) {
+        var ends: [CInt] = [-1, -1]
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        _ = unsafe socketpair(AF_UNIX, type, 0, &ends)
+        return (ends[0], ends[1])
+    }
+}
+
+/// Holds a server's event loop in the answer to a password, so that requests of other connections arrive meanwhile.
+private final class LoopHold: Sendable {
+    private let isWanted = Atomic(false)
+    private let begun = Gate()
+    private let end = DispatchSemaphore(value: 0)
+
+    /// What the provider does before it gives out a password.
+    func pass() {
+        guard isWanted.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        Task { await begun.pass() }
+        end.wait()
+    }
+
+    /// Has `peer` ask for a password with request 99, and waits until the loop is held.
+    func hold(by peer: RawPeer, _ request: ProviderRequest) async throws {
+        isWanted.store(true, ordering: .releasing)
+        try await peer.send(request, id: 99)
+        await begun.arrival()
+    }
+
+    /// Lets the event loop go on.
+    func release() {
+        begun.open()
+        end.signal()
+    }
+}
