@@ -213,6 +213,8 @@ int clinux_adopt_orphans(void) {
 const char *clinux_secure_environment(const char *name) { return secure_getenv(name); }
 
 int clinux_prefer_short_turns(uint64_t nanoseconds) {
+    static _Thread_local uint64_t preferred;
+    if (preferred == nanoseconds) return 0;
     // struct sched_attr as in the first version of the call, which newer C libraries declare and older ones do not.
     struct {
         uint32_t size, policy;
@@ -223,7 +225,9 @@ int clinux_prefer_short_turns(uint64_t nanoseconds) {
     } attributes = {.size = sizeof attributes};
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0)) return errno;
     attributes.runtime = nanoseconds;
-    return syscall(SYS_sched_setattr, 0, &attributes, 0) ? errno : 0;
+    if (syscall(SYS_sched_setattr, 0, &attributes, 0)) return errno;
+    preferred = nanoseconds;
+    return 0;
 }
 
 int clinux_open_write_queue(uint32_t limit, uint64_t *queue) {

@@ -137,9 +137,14 @@ extension ConnectionHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent {
-            now = .now()
-            session.endInput()
-            process()
+            if let descriptor = socket.descriptor, ListeningSocket.hasPeerLeft(descriptor) {
+                // Nobody waits for answers to what came before.
+                close(.peerClosed)
+            } else {
+                now = .now()
+                session.endInput()
+                process()
+            }
         }
         context.fireUserInboundEventTriggered(event)
     }

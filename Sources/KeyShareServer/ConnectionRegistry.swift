@@ -31,6 +31,8 @@ final class ConnectionRegistry {
     /// What answers the connections that have sent something.
     let round: AnswerRound
 
+    /// The connections that their peers had left before they were served.
+    let leavers: LeaverCount
     private var handlers: [Int: ConnectionHandler] = [:]
     private var policy: AdmissionPolicy
     private var lastID = 0
@@ -38,8 +40,6 @@ final class ConnectionRegistry {
     private(set) var refusals = 0
     /// The number of connections that were turned away or closed for want of room.
     private var turnedAway = 0
-    /// The number of connections that their peers had closed before they were accepted.
-    private var leavers = 0
     /// The number of replies that were sent.
     var answers = 0
     private let started = NIODeadline.now()
@@ -62,8 +62,8 @@ final class ConnectionRegistry {
 
     init(
         service: any ProviderService, limits: ProviderServer.Limits, serverName: String, services: [String],
-        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, loop: ClosableEventLoop,
-        executors: WorkExecutors, eventLoop: any EventLoop
+        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>, leavers: LeaverCount,
+        loop: ClosableEventLoop, executors: WorkExecutors, eventLoop: any EventLoop
     ) {
         self.service = service
         self.limits = limits
@@ -72,6 +72,7 @@ final class ConnectionRegistry {
         self.fault = fault
         self.logger = logger
         self.emptied = emptied
+        self.leavers = leavers
         self.loop = loop
         lookUps = WorkQueue(
             limits.lookUps, executor: executors.lookUps, loop: loop, eventLoop: eventLoop)
@@ -175,11 +176,6 @@ final class ConnectionRegistry {
     /// Logs a warning about a connection that was not accepted, at most once a second and then with a count.
     func warn(_ message: String, _ metadata: Logger.Metadata) {
         repetitions.log(.warning, message, metadata)
-    }
-
-    /// Counts a connection whose peer had closed it before it was accepted.
-    func noteLeaver() {
-        leavers += 1
     }
 
     /// Counts a request that is refused for want of room, and logs it at most once a second with a count.
@@ -293,7 +289,7 @@ extension ConnectionRegistry {
             ("unsent-bytes", unsentBytes),
             ("refused-requests", refusals),
             ("refused-connections", turnedAway),
-            ("abandoned-connections", leavers),
+            ("abandoned-connections", leavers.value),
         ]
         return counts.map { ProviderFigure($0, UInt64(clamping: $1)) }
     }

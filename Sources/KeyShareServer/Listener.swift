@@ -22,9 +22,6 @@ final class Listener: Sendable {
         var isOpen = true
     }
 
-    /// The number of connections that may wait for an accept; the kernel lowers it to its own limit (listen(2)).
-    static let backlog: CInt = 128
-
     /// Takes the socket at `path`. The folder is made where it is missing (one level, mode 0700), and the socket of a
     /// server that is gone is replaced; any other file of that name is left alone.
     ///
@@ -185,7 +182,7 @@ extension Listener {
             Glibc.close(descriptor)
             throw SocketError(.system, "\(path) cannot be bound", errno: reason)
         }
-        guard listen(descriptor, backlog) == 0 else {
+        guard listen(descriptor, AcceptQueue.long) == 0 else {
             let reason = errno
             unsafe unlink(path)
             Glibc.close(descriptor)

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 package import KeyShareWire
 package import LocalSockets
@@ -149,7 +148,7 @@ package final class ProviderServer: Service {
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         // What one request costs is less than a turn of the scheduler: the loop comes before threads that make archives.
-        group.next().execute { _ = clinux_prefer_short_turns(100_000) }
+        group.next().execute { ThreadTurns.short.apply() }
         let loop = ClosableEventLoop(group.next())
         let executors = WorkExecutors()
         let result: Result<Void, any Error>
@@ -177,46 +176,62 @@ package final class ProviderServer: Service {
         _ executors: WorkExecutors
     ) async throws {
         let emptied = loop.makePromise(of: Void.self)
+        let leavers = LeaverCount()
         let registry = try await loop.submit { [self] in
             NIOLoopBound(
                 ConnectionRegistry(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    fault: fault, logger: logger, emptied: emptied, loop: closableLoop,
+                    fault: fault, logger: logger, emptied: emptied, leavers: leavers, loop: closableLoop,
                     executors: executors, eventLoop: loop),
                 eventLoop: loop)
         }.get()
         serving.withLock { $0 = (closableLoop, registry) }
         defer { serving.withLock { $0 = nil } }
-        let channel: any Channel
+        let opener = try await loop.submit {
+            NIOLoopBound(ConnectionOpener(registry.value, on: loop), eventLoop: loop)
+        }.get()
+        let acceptor: Acceptor
         do {
-            channel = try await ServerBootstrap(group: loop)
-                // One accept for each event. A second accept fails when the first took the last descriptor, even if
-                // no other connection waits.
-                .serverChannelOption(.maxMessagesPerRead, value: 1)
-                .serverChannelInitializer { [acceptsPeer] channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(
-                            AcceptHandler(registry: registry.value, acceptsPeer: acceptsPeer))
-                    }
-                }
-                .withBoundSocket(descriptor).get()
+            acceptor = try Acceptor(
+                listening: descriptor, leavers: leavers, acceptsPeer: acceptsPeer,
+                events: Acceptor.Events(
+                    connected: { connection, peer, done in
+                        loop.execute {
+                            opener.value.open(connection, peer)
+                            done()
+                        }
+                    },
+                    turnedAway: { peer, done in
+                        loop.execute {
+                            opener.value.noteStranger(peer)
+                            done()
+                        }
+                    },
+                    exhausted: { reason in
+                        let isFree = loop.submit { opener.value.makeRoom(reason) }
+                        return (try? isFree.wait()) ?? false
+                    }))
         } catch {
             Glibc.close(descriptor)
             emptied.succeed()
             throw error
         }
-        // NIO has called listen(2) with a shorter queue; this sets the length again.
-        listen(descriptor, Listener.backlog)
         logger.info("listening", metadata: ["socket": "\(path)"])
         try await withTaskCancellationOrGracefulShutdownHandler {
-            try await channel.closeFuture.get()
+            let accepting: Result<Void, SocketError>
+            do throws(SocketError) {
+                accepting = .success(try await acceptor.run())
+            } catch {
+                accepting = .failure(error)
+            }
             // This is needed where the listening socket failed and no shutdown was asked for.
             loop.execute { registry.value.drain() }
             try await emptied.futureResult.get()
+            try accepting.get()
         } onCancelOrGracefulShutdown: { [listener, limits] in
             listener.unlinkSocket()
+            acceptor.stop()
             loop.execute {
-                channel.close(promise: nil)
                 registry.value.drain()
                 loop.assumeIsolated().scheduleTask(in: TimeAmount(limits.drain)) {
                     registry.value.closeAll()

@@ -80,11 +80,15 @@ import Testing
         }
     }
 
-    @Test("A peer that has left when the others are answered does not disturb them")
+    @Test("A peer that has left when the others are answered is not answered, and does not disturb them")
     func leftMeanwhile() async throws {
         let hold = LoopHold()
+        let passwords = PasswordCount()
         var provider = StandInProvider(count: 1)
-        provider.beforePassword = { hold.pass() }
+        provider.beforePassword = {
+            passwords.add()
+            hold.pass()
+        }
         let item = provider.items[0].identifier
         try await withServer(provider) { path, _ in
             var peers = try await Self.peers(20, at: path, using: [item])
@@ -98,6 +102,7 @@ import Testing
             for peer in peers.dropFirst() {
                 #expect(try await peer.frame()?.reply == .password(StandInProvider.password))
             }
+            #expect(passwords.value == 10)
         }
     }
 
@@ -177,6 +182,16 @@ import Testing
         let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         _ = unsafe socketpair(AF_UNIX, type, 0, &ends)
         return (ends[0], ends[1])
+    }
+}
+
+/// How many passwords were given out.
+private final class PasswordCount: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func add() {
+        count.add(1, ordering: .relaxed)
     }
 }
 

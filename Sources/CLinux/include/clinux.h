@@ -63,7 +63,7 @@ int clinux_process_descriptor(int32_t process);
 
 /// Asks the scheduler to let the calling thread run soon after it wakes up, by turns of so many nanoseconds: whoever wants
 /// less at a time comes sooner, and gets no more in all (sched_setattr(2), since Linux 6.12; older ones ignore the
-/// length). Returns 0, or the errno.
+/// length). A call that asks a second time for the length that the thread has costs nothing. Returns 0, or the errno.
 int clinux_prefer_short_turns(uint64_t nanoseconds);
 
 /// A write to a socket that does not block.

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The legacy listings of a provider, which are kept until its identities change. Sorting all identities for each request
 /// would let a peer that asks for rows without end keep others waiting.
-final class LegacyListings: Sendable {
+package final class LegacyListings: Sendable {
     private struct Known {
         let generation: Int64
         let sorted: SortedIdentities
@@ -13,8 +13,10 @@ final class LegacyListings: Sendable {
         var rows = 0
     }
 
-    /// The most listings that are kept, and the most rows in them.
-    private static let mostListings = 16, mostRows = 65_536
+    /// The most listings that are kept.
+    package static let mostListings = 16
+    /// The most rows in the listings that are kept.
+    package static let mostRows = 65_536
 
     private let known = Mutex<Known?>(nil)
 

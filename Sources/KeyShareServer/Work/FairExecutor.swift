@@ -1,5 +1,4 @@
 internal import Dispatch
-private import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -50,15 +49,15 @@ package final class FairExecutor: Sendable {
 
     private let state = Mutex(State())
     private let pool: NIOThreadPool
-    private let niceness: CInt
+    private let turns: ThreadTurns
 
     /// Starts the threads.
     ///
     /// - Parameters:
     ///   - threads: The number of steps that run at a time, at least 1.
-    ///   - niceness: What the threads leave to other threads that want the processor (nice(2)): 0 for an equal share.
-    package init(threads: Int, niceness: CInt = 0) {
-        self.niceness = niceness
+    ///   - turns: How the threads share the processor with others.
+    package init(threads: Int, turns: ThreadTurns = .usual) {
+        self.turns = turns
         pool = NIOThreadPool(numberOfThreads: max(threads, 1))
         pool.start()
     }
@@ -109,9 +108,8 @@ package final class FairExecutor: Sendable {
             return step
         }
         guard let step else { return }
-        // For the thread alone, as Linux counts (setpriority(2)). The pool does not tell when a thread begins, and the call
-        // is nothing beside a step.
-        if niceness != 0 { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
+        // The pool does not tell when a thread begins, and the call is nothing beside a step.
+        turns.apply()
         unsafe step.job.runSynchronously(on: step.lane.asUnownedTaskExecutor())
     }
 }

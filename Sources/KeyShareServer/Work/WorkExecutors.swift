@@ -11,8 +11,8 @@ struct WorkExecutors: Sendable {
     /// and at least two for look-ups, which wait for the disk.
     init() {
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        lookUps = FairExecutor(threads: max(cores, 2))
-        makings = FairExecutor(threads: cores, niceness: 5)
+        lookUps = FairExecutor(threads: max(cores, 2), turns: .short)
+        makings = FairExecutor(threads: cores, turns: .yielding)
         uses = FairExecutor(threads: cores)
     }
 

@@ -19,7 +19,13 @@ extension Limit {
             bound: """
                 \(time(server.hello)); the oldest one gives way to a new connection; one that its peer has left is \
                 closed before anything is made for it
-                """, "ProviderServer.Limits.hello, AcceptHandler"),
+                """, "ProviderServer.Limits.hello, Acceptor"),
+        Limit(
+            "peer that leaves at once, without end", asks: "to be accepted", pays: "a connect",
+            bound: """
+                \(AcceptQueue.long) wait, \(AcceptQueue.short) while most leave; a thread of their own closes them; \
+                \(Acceptor.mostHandedOver) of those that stay go to the event loop at a time
+                """, "AcceptQueue.long, .short, Acceptor.mostHandedOver"),
         Limit(
             "peer", asks: "a descriptor, byte by byte or idle", pays: "a descriptor",
             bound: "\(time(server.frame)) for a frame, \(time(server.idle)) without a request",
@@ -54,6 +60,11 @@ extension Limit {
                 of it waiting, \(number(server.makings.total)) in all, expected to take \
                 \(size(server.makings.bytes)); one making for all who ask alike; none for a peer that has left
                 """, "ProviderServer.Limits.makings"),
+        Limit(
+            "peer", asks: "legacy rows for types of its own, which are kept", pays: "a request each",
+            bound: """
+                \(LegacyListings.mostListings) listings, \(number(LegacyListings.mostRows)) rows in all; none of an earlier state
+                """, "LegacyListings.mostListings, .mostRows"),
         Limit(
             "peer", asks: "keys to be opened, while the user is asked", pays: "a request each",
             bound: """

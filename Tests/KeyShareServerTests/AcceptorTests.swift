@@ -1,0 +1,135 @@
+import Glibc
+@testable import KeyShareServer
+import LocalSockets
+import Synchronization
+import TestSupport
+import Testing
+
+/// The thread that accepts connections, and how long a queue it lets wait.
+@Suite struct AcceptorTests {
+    @Test("The queue is short while most peers have left, and long again when they stay")
+    func queue() {
+        var queue = AcceptQueue()
+        #expect(queue.length == AcceptQueue.long)
+        // One peer in two that stays keeps it long.
+        let half = (0..<2_000).map { queue.note(hasLeft: $0 % 2 == 0) }
+        #expect(!half.contains(true) && !queue.isShort)
+        let leavers = (1...AcceptQueue.most).map { _ in queue.note(hasLeft: true) }
+        #expect(leavers.last == true && leavers.count { $0 } == 1)
+        #expect(queue.isShort && queue.length == AcceptQueue.short)
+        // One in twenty that stays keeps it short.
+        let few = (0..<2_000).map { queue.note(hasLeft: $0 % 20 != 0) }
+        #expect(!few.contains(true) && queue.isShort)
+        let stayers = (1...AcceptQueue.most / AcceptQueue.weight).map { _ in queue.note(hasLeft: false) }
+        #expect(stayers.count { $0 } == 1 && !queue.isShort)
+    }
+
+    @Test("A short queue is long again when nobody connects for a while")
+    func quiet() {
+        var queue = AcceptQueue()
+        let isChanged = queue.reset()
+        #expect(!isChanged)
+        for _ in 0..<AcceptQueue.most { _ = queue.note(hasLeft: true) }
+        let isChangedBack = queue.reset()
+        #expect(isChangedBack && queue.length == AcceptQueue.long)
+    }
+
+    @Test("An acceptor hands over 32 connections at most that nobody has dealt with yet")
+    func backPressure() async throws {
+        let handedOver = HandedOver()
+        try await withAcceptor(
+            Acceptor.Events(
+                connected: { descriptor, _, done in handedOver.add(descriptor, done) },
+                turnedAway: { _, done in done() }, exhausted: { _ in false })
+        ) { path in
+            let peers = try (0..<40).map { _ in try RawPeer(path: path) }
+            await handedOver.wait(for: 32)
+            #expect(handedOver.count == 32)
+            handedOver.deal(with: 8)
+            await handedOver.wait(for: 40)
+            handedOver.deal(with: 32)
+            withExtendedLifetime(peers) {}
+        }
+        #expect(handedOver.count == 40)
+    }
+
+    @Test("A peer that may not connect is closed, and told of")
+    func stranger() async throws {
+        let (turnedAway, tell) = AsyncStream.makeStream(of: PeerIdentity?.self)
+        try await withAcceptor(
+            Acceptor.Events(
+                connected: { _, _, done in done() },
+                turnedAway: { peer, done in
+                    tell.yield(peer)
+                    done()
+                }, exhausted: { _ in false }),
+            acceptsPeer: { _ in false }
+        ) { path in
+            let peer = try RawPeer(path: path)
+            #expect(try await peer.rest().isEmpty)
+            var strangers = turnedAway.makeAsyncIterator()
+            #expect(await strangers.next()??.userID == geteuid())
+        }
+    }
+
+    /// Runs an acceptor while `body` runs, and checks that it ends.
+    private func withAcceptor(
+        _ events: Acceptor.Events, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = { _ in true },
+        _ body: (String) async throws -> Void
+    ) async throws {
+        let scratch = try ScratchFolder()
+        let listener = try Listener(path: scratch.path("provider.sock"))
+        let acceptor = try Acceptor(
+            listening: try #require(listener.takeDescriptor()), leavers: LeaverCount(),
+            acceptsPeer: acceptsPeer, events: events)
+        let running = Task { try await acceptor.run() }
+        let result = await Result { () async throws in try await body(listener.path) }
+        acceptor.stop()
+        try await running.value
+        try result.get()
+    }
+}
+
+/// What an acceptor has handed over.
+private final class HandedOver: Sendable {
+    private struct State {
+        var count = 0
+        var waiting: [@Sendable () -> Void] = []
+        var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+    }
+
+    private let state = Mutex(State())
+    var count: Int { state.withLock { $0.count } }
+
+    func add(_ descriptor: CInt, _ done: @escaping @Sendable () -> Void) {
+        close(descriptor)
+        let reached = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.count += 1
+            state.waiting.append(done)
+            guard let watcher = state.watcher, watcher.count <= state.count else { return nil }
+            state.watcher = nil
+            return watcher.continuation
+        }
+        reached?.resume()
+    }
+
+    /// Waits until so many connections were handed over.
+    func wait(for count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if state.count < count { state.watcher = (count, continuation) }
+                return state.count >= count
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    /// Deals with the first `count` of those that wait.
+    func deal(with count: Int) {
+        let done = state.withLock { state in
+            defer { state.waiting.removeFirst(min(count, state.waiting.count)) }
+            return Array(state.waiting.prefix(count))
+        }
+        done.forEach { $0() }
+    }
+}
