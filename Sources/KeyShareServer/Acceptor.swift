@@ -34,6 +34,7 @@ package final class Acceptor: Sendable {
     /// The room for connections that the event loop has not dealt with yet. Where it has many, others stay in the socket's
     /// queue.
     private let room = DispatchSemaphore(value: 0)
+    /// The number of connections that were handed over and that the event loop has not dealt with yet.
     package static let mostHandedOver = 32
 
     /// How long the thread waits where the system has no descriptor left, and for how long nobody connects until a short

@@ -8,8 +8,8 @@ internal import PersistentToken
 /// The channel handler of a connection: it carries out what the connection's `Session` decides, which is writes,
 /// timers, and questions to the provider.
 ///
-/// It is a channel handler and not an async channel for speed: a password is answered within the read that asked for
-/// it, by one `read` and one `write`, and without a switch to another thread, which would cost more than the rest.
+/// It is a channel handler and not an async channel for speed: a password is answered within the turn of the event loop
+/// that read the request, and without a switch to another thread, which would cost more than the rest.
 /// Everything here runs on the channel's event loop.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer

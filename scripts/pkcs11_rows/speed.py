@@ -47,8 +47,7 @@ def measure(row, scratch, full):
     load = build.compile_c(
         build.PACKAGE / "Benchmarks/pkcs11-load.c", os.path.join(scratch, "pkcs11-load"),
         f"-I{build.PACKAGE / 'Sources/CPKCS11/include'}", "-pthread", "-ldl")
-    reference = build.compile_c(
-        build.PACKAGE / "Benchmarks/sign-reference.c", os.path.join(scratch, "sign"), "-pthread", "-lcrypto")
+    reference = build.signing_reference(scratch)
     module = release_module()
     stripped = os.path.join(scratch, "stripped.so")
     process.run("strip", "-o", stripped, module)

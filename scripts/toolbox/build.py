@@ -64,6 +64,11 @@ def compile_c(source, target, *options):
     return target
 
 
+def signing_reference(scratch):
+    """A loop of signatures in C on libcrypto, with as many threads as one wants."""
+    return compile_c(PACKAGE / "Benchmarks/sign-reference.c", os.path.join(scratch, "sign"), "-pthread", "-lcrypto")
+
+
 def swift_tests(pattern, **variables):
     """Runs the tests whose names match, with these environment variables; gives how many there were and how long
     they took. The tests must be built (swift build --build-tests)."""
