@@ -7,32 +7,47 @@ import PersistentToken
 
 extension CompletionKind {
     /// The labels of the identities in the consumer's keychain, but for those on the line already.
-    static let consumerLabels = CompletionKind.values { request in
-        let labels = request.device.flatMap { try? ConsumerStore(existingOn: $0)?.labels() }
-        return request.matching((labels ?? []).filter { !request.contains($0) })
+    static let consumerLabels = CompletionKind.values { labelsInKeychain($0) }
+
+    /// The labels of the keys by which a mail can be opened or signed: those of tokens where the line has `--token`, and
+    /// those of the keychain elsewhere.
+    static let keyLabels = CompletionKind.answers { request in
+        request.contains("--token") ? await labelsOfTokens(request) : labelsInKeychain(request)
     }
 
     /// The names of the items that the running provider lists.
     static let providerItems = CompletionKind.answers { request in
-        guard let socket = request.socket else { return [] }
-        // Whoever types does not wait for a provider that hangs.
-        var limits = ProviderClient.Limits()
-        (limits.hello, limits.reply, limits.whole) = (patience, patience, patience)
-        guard let client = try? await ProviderClient.connect(path: socket, limits: limits) else { return [] }
-        let names = await request.itemNames { try await client.items(in: $0) }
-        await client.close()
-        return names.filter { !request.contains($0) }
+        let names = await ask(request) { client in
+            await request.itemNames { try await client.items(in: $0) }
+        }
+        return (names ?? []).filter { !request.contains($0) }
     }
 
     /// The labels of the tokens that the running provider lists.
-    static let tokenLabels = CompletionKind.answers { request in
-        guard let socket = request.socket else { return [] }
+    static let tokenLabels = CompletionKind.answers { await labelsOfTokens($0) }
+
+    private static func labelsInKeychain(_ request: CompletionRequest) -> [String] {
+        let labels = request.device.flatMap { try? ConsumerStore(existingOn: $0)?.labels() }
+        return request.matching((labels ?? []).filter { !request.contains($0) })
+    }
+
+    private static func labelsOfTokens(_ request: CompletionRequest) async -> [String] {
+        let labels = await ask(request) { try await $0.tokens().map(\.objectID) }
+        return request.matching((labels ?? []).filter { !request.contains($0) })
+    }
+
+    /// Asks the running provider; nil where there is none or it does not answer in time.
+    private static func ask<Answer: Sendable>(
+        _ request: CompletionRequest, _ question: (ProviderClient) async throws -> Answer
+    ) async -> Answer? {
+        guard let socket = request.socket else { return nil }
+        // Whoever types does not wait for a provider that hangs.
         var limits = ProviderClient.Limits()
         (limits.hello, limits.reply, limits.whole) = (patience, patience, patience)
-        guard let client = try? await ProviderClient.connect(path: socket, limits: limits) else { return [] }
-        let labels = (try? await client.tokens())?.map(\.objectID) ?? []
+        guard let client = try? await ProviderClient.connect(path: socket, limits: limits) else { return nil }
+        let answer = try? await question(client)
         await client.close()
-        return request.matching(labels.filter { !request.contains($0) })
+        return answer
     }
 
     private static let patience = Duration.milliseconds(250)

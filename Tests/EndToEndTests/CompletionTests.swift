@@ -104,6 +104,24 @@ struct CompletionTests {
         #expect(held.lines == [label])
     }
 
+    @Test("The labels of keys for mails are those of tokens where the line has --token")
+    func keys() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature", "--token-only")
+        try await simulation.serve()
+        let (device, scratch) = (simulation.device, simulation.scratch)
+        for command in ["sign", "decrypt"] {
+            let token = try await candidates(
+                "keyshare-consumer", command, "--token", "--label", "", device: device, in: scratch)
+            #expect(token.lines.count == 1 && token.lines[0].count == 64, "\(command)")
+            // Nothing is imported.
+            let imported = try await candidates(
+                "keyshare-consumer", command, "--label", "", device: device, in: scratch)
+            #expect(imported.lines == [], "\(command)")
+        }
+    }
+
     @Test("A question for completions that makes no sense is answered by nothing")
     func senseless() async throws {
         let run = try await RunningCommand(.consumer, ["---completion", "nothing"]).finish()

@@ -38,7 +38,7 @@ struct Decrypt: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The only identity to try, by label or serial number or enough of the start. (default: the recipient)",
-            valueName: "label"), completion: .consumerLabels)
+            valueName: "label"), completion: .keyLabels)
     var label: String?
 
     @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")

@@ -30,7 +30,7 @@ struct Sign: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The identity, by label or serial number or enough of the start. (default: the newest for signatures)",
-            valueName: "label"), completion: .consumerLabels)
+            valueName: "label"), completion: .keyLabels)
     var label: String?
 
     @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")
