@@ -50,29 +50,34 @@ import Testing
     func longReplies() async throws {
         let hold = LoopHold()
         var provider = StandInProvider(items: [StandInProvider.file("long", size: nil)])
-        let content = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let content = (0..<480_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
         provider.contents = ["long": content]
         provider.beforePassword = { hold.pass() }
         try await withServer(provider) { path, _ in
             let peers = try await Self.peers(5, at: path, using: ["long"])
-            // The first read has the content made.
-            try await peers[1].send(.read(identifier: "long", offset: 0, length: 1), id: 3)
-            #expect(try await peers[1].frame()?.id == 3)
+            /// Has the second peer ask for pieces of 60,000 bytes.
+            func ask(for pieces: Range<Int>) async throws {
+                for number in pieces {
+                    try await peers[1].send(
+                        .read(identifier: "long", offset: UInt64(number * 60_000), length: 60_000),
+                        id: UInt32(10 + number))
+                }
+            }
+            // A socket takes some 200 KiB: these three replies, and then a part of the next two.
+            try await ask(for: 0..<3)
+            try await peers[2].send(.read(identifier: "long", offset: 0, length: 1), id: 3)
+            #expect(try await peers[2].frame()?.id == 3)
             try await hold.hold(by: peers[0], Self.fetch("long"))
             // Where the test fails the server still has to end.
             defer { hold.release() }
-            for number in 0..<8 {
-                try await peers[1].send(
-                    .read(identifier: "long", offset: UInt64(number * 50_000), length: 50_000),
-                    id: UInt32(10 + number))
-            }
+            try await ask(for: 3..<8)
             for peer in peers[2...] { try await peer.send(Self.fetch("long"), id: 4) }
             hold.release()
             for peer in peers[2...] {
                 #expect(try await peer.frame()?.reply == .password(StandInProvider.password))
             }
             for number in 0..<8 {
-                let chunk = content[number * 50_000..<(number + 1) * 50_000]
+                let chunk = content[number * 60_000..<(number + 1) * 60_000]
                 let frame = try #require(try await peers[1].frame())
                 #expect(frame.id == UInt32(10 + number))
                 #expect(frame.reply == .chunk(ContentChunk(total: content.count, bytes: chunk)))
