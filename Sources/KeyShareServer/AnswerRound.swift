@@ -32,6 +32,9 @@ final class AnswerRound {
     }
 
     private func answerAll() {
+        let readers = readers
+        // Whoever sends something from here on belongs to the next round.
+        self.readers.removeAll(keepingCapacity: true)
         service.withOneLook {
             readers[0].registry.endOldGrants()
             let now = NIODeadline.now()
@@ -49,6 +52,5 @@ final class AnswerRound {
             }
             finish(before: readers.endIndex)
         }
-        readers.removeAll(keepingCapacity: true)
     }
 }
