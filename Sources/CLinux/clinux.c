@@ -244,7 +244,7 @@ void clinux_close_write_queue(uint64_t queue) {
 enum { WRITES_AT_ONCE = 64 };
 
 // Returns how many of the writes the kernel was given, the first ones; each of these has its outcome.
-static uint32_t submit(aio_context_t context, struct clinux_write *writes, uint32_t count) {
+static uint32_t submit(uint64_t *queue, struct clinux_write *writes, uint32_t count) {
     struct iocb blocks[WRITES_AT_ONCE], *pointers[WRITES_AT_ONCE];
     for (uint32_t i = 0; i < count; i++) {
         blocks[i] = (struct iocb){
@@ -258,24 +258,29 @@ static uint32_t submit(aio_context_t context, struct clinux_write *writes, uint3
         // Stands where the kernel would not tell the outcome: bytes may have been written then, so none is written again.
         writes[i].written = -EIO;
     }
-    long submitted = syscall(SYS_io_submit, context, (long)count, pointers);
+    long submitted = syscall(SYS_io_submit, (aio_context_t)*queue, (long)count, pointers);
     if (submitted < 0) return 0;
     for (long seen = 0; seen < submitted;) {
         // A write to a socket that does not block is complete when io_submit(2) returns, so this does not wait.
         struct io_event events[WRITES_AT_ONCE];
-        long left = submitted - seen, more = syscall(SYS_io_getevents, context, left, left, events, NULL);
+        long left = submitted - seen, more = syscall(SYS_io_getevents, (aio_context_t)*queue, left, left, events, NULL);
         if (more < 0 && errno == EINTR) continue;
-        if (more <= 0) break;
+        if (more <= 0) {
+            // Outcomes that stay in the queue would be taken for those of later writes.
+            clinux_close_write_queue(*queue);
+            *queue = 0;
+            break;
+        }
         for (long i = 0; i < more; i++) writes[events[i].data].written = events[i].res;
         seen += more;
     }
     return (uint32_t)submitted;
 }
 
-void clinux_write_all(uint64_t queue, struct clinux_write *writes, uint32_t count) {
+void clinux_write_all(uint64_t *queue, struct clinux_write *writes, uint32_t count) {
     for (uint32_t made = 0; made < count;) {
         uint32_t left = count - made;
-        if (queue != 0 && left > 1) {
+        if (*queue != 0 && left > 1) {
             uint32_t submitted = submit(queue, writes + made, left < WRITES_AT_ONCE ? left : WRITES_AT_ONCE);
             if (submitted > 0) {
                 made += submitted;

@@ -1,16 +1,17 @@
 /// How many connections may wait to be accepted.
 ///
 /// A long queue keeps a burst of clients from being refused. But peers that leave at once fill any queue, and an honest one
-/// stands behind all of them: while most leave, the queue is short, and who finds it full waits in connect(2).
+/// stands behind all of them. While most leave, the queue is short: a connect(2) that finds it full waits where the socket
+/// blocks, and fails with EAGAIN where it does not, after which a client tries again.
 package struct AcceptQueue {
     /// The length of the queue; the kernel lowers it to its own limit (listen(2)).
     package static let long: CInt = 128
-    /// Its length while most peers leave.
+    /// Its length while more than four of five peers leave.
     package static let short: CInt = 16
 
     /// The length for listen(2).
     var length: CInt { isShort ? Self.short : Self.long }
-    /// Whether most peers have left of late.
+    /// Whether more than four of five peers have left, of those since the length has changed last.
     private(set) var isShort = false
     /// Grows with each peer that left, and shrinks faster with each that was there.
     private var leavers = 0

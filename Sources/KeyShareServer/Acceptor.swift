@@ -12,14 +12,14 @@ internal import Synchronization
 package final class Acceptor: Sendable {
     /// What the event loop is told; each is called on the acceptor's thread.
     struct Events: Sendable {
-        /// A peer that may connect has. The descriptor belongs to the receiver, which calls `done` once the loop has dealt
-        /// with it.
+        /// A peer connected that is allowed to. The descriptor belongs to the receiver, which calls `done` once the loop has
+        /// dealt with it.
         var connected: @Sendable (CInt, PeerIdentity, _ done: @escaping @Sendable () -> Void) -> Void
-        /// A peer that may not connect was turned away; nil where the kernel does not name it. The receiver calls `done`,
-        /// too.
+        /// A peer was turned away that is not allowed to connect; nil where the kernel does not name it. The receiver calls
+        /// `done` here, too.
         var turnedAway: @Sendable (PeerIdentity?, _ done: @escaping @Sendable () -> Void) -> Void
-        /// The system has no descriptor left for a connection that waits, as errno says. The result tells whether there is
-        /// one again; the acceptor waits for it.
+        /// The system has no descriptor left for a connection that waits, as errno says. Returns whether one was freed; the
+        /// acceptor waits for the result.
         var exhausted: @Sendable (CInt) -> Bool
     }
 
@@ -45,7 +45,7 @@ package final class Acceptor: Sendable {
     ///
     /// - Parameters:
     ///   - listening: The listening descriptor, which must not block. `run()` closes it.
-    ///   - leavers: Counts the connections that their peers had left before they were accepted.
+    ///   - leavers: Counts the connections that their peers had left before they were served.
     ///   - acceptsPeer: Tells whether this user may connect.
     ///   - events: What the event loop is told.
     /// - Throws: `SocketError` `system` where the thread cannot be woken; the descriptor stays open.
@@ -63,7 +63,7 @@ package final class Acceptor: Sendable {
         self.events = events
         self.leavers = leavers
         wakers = (ends[0], ends[1])
-        // Not by the initialiser: a semaphore that ends with less than that began with ends the process.
+        // libdispatch ends the process where a semaphore is freed with a lower value than it was made with: it is made with 0.
         for _ in 0..<Self.mostHandedOver { room.signal() }
     }
 
@@ -91,7 +91,8 @@ package final class Acceptor: Sendable {
         }
     }
 
-    /// Ends `run()`, also where the event loop does not answer. Connections that were handed over stay.
+    /// Ends `run()`, unless it waits for the answer to `Events.exhausted`: then it ends behind that. Connections that were
+    /// handed over stay.
     func stop() {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         close(wakers.0)
@@ -101,19 +102,32 @@ package final class Acceptor: Sendable {
     /// Returns 0 once it was stopped, or the errno with which the socket failed.
     private func acceptAll() -> CInt {
         var queue = AcceptQueue()
+        var handedOver = 0
+        var hasMadeRoom = false
+        // Whoever made an inherited socket chose a length, too.
+        listen(listening, queue.length)
         while !isStopped.load(ordering: .acquiring) {
             switch ListeningSocket.accept(from: listening) {
             case .connection(let descriptor):
-                if queue.note(hasLeft: !take(descriptor)) { listen(listening, queue.length) }
+                hasMadeRoom = false
+                if queue.note(hasLeft: !take(descriptor, behind: &handedOver)) {
+                    listen(listening, queue.length)
+                }
             case .nothing:
+                handedOver = 0
                 let isQuiet = !wait(for: listening, atMost: queue.isShort ? Self.pause : -1)
                 if isQuiet, queue.reset() { listen(listening, queue.length) }
             case .exhausted(let reason):
                 // The system says so also where no connection waits.
-                wait(for: listening)
-                if !isStopped.load(ordering: .acquiring), !events.exhausted(reason) {
-                    wait(atMost: Self.pause)
+                guard wait(for: listening, atMost: 0) else {
+                    wait(for: listening)
+                    continue
                 }
+                // Where a free descriptor did not help, others would not either.
+                hasMadeRoom = !hasMadeRoom && events.exhausted(reason)
+                if !hasMadeRoom { wait(atMost: Self.pause) }
+            case .refused:
+                wait(atMost: Self.pause)
             case .failed(let reason):
                 return reason
             }
@@ -123,14 +137,22 @@ package final class Acceptor: Sendable {
 
     /// Hands a connection over or closes it.
     ///
+    /// - Parameters:
+    ///   - descriptor: The connection.
+    ///   - others: The connections that were handed over since the thread waited last.
     /// - Returns: Whether its peer was there.
-    private func take(_ descriptor: CInt) -> Bool {
+    private func take(_ descriptor: CInt, behind others: inout Int) -> Bool {
         guard !ListeningSocket.hasPeerLeft(descriptor) else {
             // Whatever it asked for, nobody waits for it.
             close(descriptor)
             leavers.add()
             return false
         }
+        if others == Self.mostHandedOver {
+            letLoopTurn()
+            others = 0
+        }
+        others += 1
         room.wait()
         let done: @Sendable () -> Void = { [room] in room.signal() }
         let peer = PeerIdentity(descriptor: descriptor)
@@ -141,6 +163,17 @@ package final class Acceptor: Sendable {
             events.turnedAway(peer, done)
         }
         return true
+    }
+
+    /// Lets the event loop go on to its other events. Its turn does not end while there is another task, and each connection
+    /// that is handed over is one.
+    private func letLoopTurn() {
+        for _ in 0..<Self.mostHandedOver {
+            room.wait()
+            if isStopped.load(ordering: .acquiring) { break }
+        }
+        for _ in 0..<Self.mostHandedOver { room.signal() }
+        wait(atMost: 1)
     }
 
     /// Waits until something can be read from `descriptor`, the time in milliseconds is over, or the acceptor is stopped.

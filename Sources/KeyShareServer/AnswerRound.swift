@@ -31,7 +31,10 @@ final class AnswerRound {
         }
     }
 
-    private func answerAll() {
+    /// Answers what was read so far in this turn of the event loop. Whatever judges a connection by what it has sent calls
+    /// this first.
+    func answerAll() {
+        guard !readers.isEmpty else { return }
         let readers = readers
         // Whoever sends something from here on belongs to the next round.
         self.readers.removeAll(keepingCapacity: true)
@@ -39,7 +42,7 @@ final class AnswerRound {
             readers[0].registry.endOldGrants()
             let now = NIODeadline.now()
             var unfinished = readers.startIndex
-            /// Writes the replies so far. What a connection's unsent bytes had kept back follows.
+            /// Writes the replies made so far, and then answers requests that unsent bytes had held back.
             func finish(before end: Int) {
                 batch.send()
                 for index in unfinished..<end { readers[index].answer(at: now) }

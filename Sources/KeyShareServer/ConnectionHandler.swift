@@ -32,6 +32,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The bytes that are being written. There is one write at a time, so that all other bytes wait in `replies`, where
     /// they are counted.
     private var inFlight: (bytes: ByteBuffer, isSecret: Bool)?
+    /// Whether the write under way waits for the others of its batch.
+    private var isInBatch = false
     /// The memory of the last write, for the next one.
     private var spare = ByteBuffer()
     /// Why the connection closes once its last bytes are written; nil while it stays.
@@ -132,7 +134,10 @@ extension ConnectionHandler {
         guard let context, context.channel.isActive else { return }
         self.now = now
         takeActions()
-        if socket.descriptor != nil, beginWrite() { batch.add(self) }
+        if socket.descriptor != nil, beginWrite() {
+            isInBatch = true
+            batch.add(self)
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -141,9 +146,8 @@ extension ConnectionHandler {
                 // Nobody waits for answers to what came before.
                 close(.peerClosed)
             } else {
-                now = .now()
                 session.endInput()
-                process()
+                registry.round.answer(self)
             }
         }
         context.fireUserInboundEventTriggered(event)
@@ -186,6 +190,7 @@ extension ConnectionHandler {
 
     /// Answers the request for events.
     private func answerEvents(_ reply: ProviderReply) {
+        registry.endOldGrants()
         now = .now()
         session.answerEvents(reply)
         process()
@@ -230,7 +235,7 @@ extension ConnectionHandler {
             registry.noteContent(session.heldContent, of: id, peer.processID)
         }
         // A peer that reads at once never has anything unsent here.
-        let unsent = inFlight == nil ? 0 : session.unsentBytes
+        let unsent = inFlight == nil || isInBatch ? 0 : session.unsentBytes
         if unsent != reportedUnsent {
             let change = unsent - reportedUnsent
             reportedUnsent = unsent
@@ -335,8 +340,7 @@ extension ConnectionHandler {
     /// Begins to write the encoded replies, unless there are none or a write is under way.
     private func beginWrite() -> Bool {
         guard context != nil, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
-        inFlight = replies.take(reusing: spare)
-        spare = ByteBuffer()
+        inFlight = replies.take(reusing: &spare)
         return true
     }
 
@@ -344,6 +348,7 @@ extension ConnectionHandler {
     ///
     /// - Returns: Whether they were written within this call.
     @discardableResult func endWrite(after count: Int) -> Bool {
+        isInBatch = false
         var rest = bytesInFlight
         rest.moveReaderIndex(forwardBy: count)
         guard let context, rest.readableBytes > 0 else {
@@ -358,8 +363,9 @@ extension ConnectionHandler {
             // The channel may have closed the descriptor, which is somebody else's then.
             if case .failure = result { socket = ReplySocket() }
             if !isWithinCall {
-                now = .now()
                 finishWrite()
+                registry.endOldGrants()
+                now = .now()
                 process()
             }
         }
@@ -395,6 +401,8 @@ extension ConnectionHandler {
         }
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
             timer = nil
+            // What has been read in time is not late.
+            registry.round.answerAll()
             now = .now()
             if let reason = session.expire(at: now) {
                 close(reason)

@@ -27,6 +27,12 @@ final class ConnectionOpener {
             close(descriptor)
             return
         }
+        guard !registry.isDraining else {
+            // A service manager may have a successor for whoever connects again.
+            close(descriptor)
+            return
+        }
+        registry.round.answerAll()
         guard let handler = registry.admit(peer) else {
             registry.warn("no room for a connection", ["pid": "\(peer.processID)"])
             refuse(descriptor)
@@ -57,6 +63,7 @@ final class ConnectionOpener {
     /// - Returns: Whether there was a connection to close.
     func makeRoom(_ reason: CInt) -> Bool {
         registry.warn("no descriptor is left", ["errno": "\(reason)"])
+        registry.round.answerAll()
         return registry.evictOne()
     }
 

@@ -49,7 +49,8 @@ final class ConnectionRegistry {
     /// For each connection whose replies wait for it to read: its process, and the bytes.
     private var unsent: [Int: (process: Int32, bytes: Int)] = [:]
     private var unsentBytes = 0
-    private var isDraining = false
+    /// Whether the server stops and admits no connection.
+    private(set) var isDraining = false
     /// The provider's period of grants when it was asked last; nil where the provider could not tell.
     private(set) var grantPeriod: UInt64?
     /// The connection that has sent something last, and when.
@@ -197,6 +198,8 @@ final class ConnectionRegistry {
     /// Lets every connection finish its outstanding requests, and admits no new one.
     func drain() {
         guard !isDraining else { return }
+        round.answerAll()
+        endOldGrants()
         isDraining = true
         for handler in handlers.values {
             handler.drain()

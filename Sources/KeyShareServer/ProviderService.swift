@@ -63,8 +63,8 @@ package protocol ProviderService: Sendable {
     /// Returns the number of the period in which grants are valid. A number that differs from the last one ends every
     /// grant made before, as when the device was locked or the password replaced (docs/rules.md R6.9, R6.11).
     ///
-    /// It is called on the event loop before every use of a grant. It must take no longer than a look at one small
-    /// file.
+    /// It is called on the event loop after requests were read and before grants are used for them. It must take no longer
+    /// than a look at one small file.
     ///
     /// - Throws: `serviceFailed` where the provider cannot tell, which ends all grants, too.
     func grantPeriod() throws(ProviderFailure) -> UInt64

@@ -11,14 +11,12 @@ final class ReplyBatch {
     static let limit = 64
 
     /// The kernel's queue of writes (`clinux_open_write_queue`); 0 where the system permits none.
-    private let queue: UInt64
+    private var queue: UInt64 = 0
     private var connections: [ConnectionHandler] = []
 
     /// Makes an empty batch. Where the system permits no queue, each reply is written by a call of its own.
     init() {
-        var queue: UInt64 = 0
         _ = unsafe clinux_open_write_queue(UInt32(Self.limit), &queue)
-        self.queue = queue
     }
 
     deinit {
@@ -54,7 +52,7 @@ final class ReplyBatch {
         guard unsafe writes.count < connections.count else {
             let count = unsafe UInt32(writes.count)
             return unsafe writes.withUnsafeMutableBufferPointer { writes in
-                unsafe clinux_write_all(queue, writes.baseAddress, count)
+                unsafe clinux_write_all(&queue, writes.baseAddress, count)
             }
         }
         let connection = unsafe connections[writes.count]

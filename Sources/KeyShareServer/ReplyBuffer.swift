@@ -42,11 +42,12 @@ struct ReplyBuffer {
         bytes.moveWriterIndex(to: max(bytes.writerIndex - count, bytes.readerIndex))
     }
 
-    /// Returns all bytes, and continues with the memory of `spare`. A caller whose `spare` held a secret must have
-    /// overwritten it.
-    mutating func take(reusing spare: ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
+    /// Returns all bytes, and continues with the memory of `spare`, which is empty then. A caller whose `spare` held a
+    /// secret must have overwritten it.
+    mutating func take(reusing spare: inout ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
         let taken = (bytes, isSecret)
-        bytes = spare
+        bytes = ByteBuffer()
+        swap(&bytes, &spare)
         bytes.clear()
         isSecret = false
         return taken

@@ -11,6 +11,8 @@ package enum ListeningSocket {
         case nothing
         /// The system has no descriptor or no memory left, as errno says; a connection may wait all the same.
         case exhausted(errno: CInt)
+        /// The system does not permit the accept for another reason, as errno says.
+        case refused(errno: CInt)
         /// The socket is no listening socket any more, as errno says.
         case failed(errno: CInt)
     }
@@ -22,7 +24,8 @@ package enum ListeningSocket {
         switch -connection {
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(errno: -connection)
         case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT: return .failed(errno: -connection)
-        default: return .nothing
+        case EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED: return .nothing
+        default: return .refused(errno: -connection)
         }
     }
 

@@ -45,9 +45,9 @@ import Testing
             let peers = try (0..<40).map { _ in try RawPeer(path: path) }
             await handedOver.wait(for: 32)
             #expect(handedOver.count == 32)
-            handedOver.deal(with: 8)
-            await handedOver.wait(for: 40)
             handedOver.deal(with: 32)
+            await handedOver.wait(for: 40)
+            handedOver.deal(with: 8)
             withExtendedLifetime(peers) {}
         }
         #expect(handedOver.count == 40)

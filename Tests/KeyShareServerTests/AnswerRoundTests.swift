@@ -111,6 +111,36 @@ import Testing
         }
     }
 
+    @Test("A peer that has finished sending is answered under the grants that stand then", arguments: [1, 2])
+    func finishedSending(peers count: Int) async throws {
+        let hold = LoopHold()
+        var provider = StandInProvider(count: 1)
+        provider.beforePassword = { hold.pass() }
+        let item = provider.items[0].identifier
+        try await withServer(provider) { [provider] path, _ in
+            let peers = try await Self.peers(count, at: path, using: [item])
+            try await hold.hold(by: peers[0], Self.fetch(item))
+            // Where the test fails the server still has to end.
+            defer { hold.release() }
+            for peer in peers {
+                try await peer.send(Self.fetch(item), id: 4)
+                peer.finishSending()
+            }
+            provider.setPeriod(1)
+            hold.release()
+            #expect(try await peers[0].frame()?.id == 99)
+            for peer in peers {
+                let frame = try #require(try await peer.frame())
+                guard case .failure(let failure) = frame.reply else {
+                    Issue.record("a password under a grant that has ended")
+                    continue
+                }
+                #expect(failure.code == .notAvailable)
+                #expect(try await peer.frame() == nil)
+            }
+        }
+    }
+
     /// Connections that have said hello and use the items.
     private static func peers(_ count: Int, at path: String, using items: [String]) async throws -> [RawPeer]
     {
@@ -165,7 +195,7 @@ import Testing
                 }
                 let count = unsafe UInt32(writes.count)
                 unsafe writes.withUnsafeMutableBufferPointer {
-                    unsafe clinux_write_all(queue, $0.baseAddress, count)
+                    unsafe clinux_write_all(&queue, $0.baseAddress, count)
                 }
                 outcomes = unsafe writes.map { unsafe $0.written }
             }

@@ -87,8 +87,9 @@ void clinux_close_write_queue(uint64_t queue);
 
 /// Makes all writes, and sets what became of each. With a queue that is one system call for as many as the queue's limit
 /// (io_submit(2)): whoever waits for the bytes runs once all of them are written, and not in between. Without one, with
-/// `queue` 0, each is a send(2). The signal SIGPIPE must be ignored.
-void clinux_write_all(uint64_t queue, struct clinux_write *writes, uint32_t count);
+/// `queue` 0, each is a send(2). A queue that does not tell what became of a write is closed and set to 0; such a write has
+/// the outcome -EIO and may have been made. The signal SIGPIPE must be ignored.
+void clinux_write_all(uint64_t *queue, struct clinux_write *writes, uint32_t count);
 
 /// Makes this process the parent of what its descendants leave behind (PR_SET_CHILD_SUBREAPER, prctl(2)). Returns 0, or
 /// the errno.

@@ -20,7 +20,7 @@ package struct ThreadTurns: Sendable, Hashable {
     /// Has the calling thread share the processor so. A system that refuses leaves the thread as it is.
     func apply() {
         if areShort { _ = clinux_prefer_short_turns(100_000) }
-        // For the thread alone, as Linux counts (setpriority(2)).
+        // On Linux this holds for the calling thread alone (setpriority(2)).
         if niceness != 0 { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
     }
 }

@@ -16,7 +16,7 @@ extension Collection where Self: Sendable, Element: Sendable {
         let elements = Array(self)
         let cursor = Cursor(end: elements.count)
         return try await withThrowingTaskGroup(of: [(Int, Result)].self) { group in
-            // Each task takes the next element by itself: where one gave them out, its turns would come between the others'.
+            // Each task takes the next element itself. If one task handed them out, each element would wait for its turn.
             for _ in 0..<Swift.min(Swift.max(width, 1), elements.count) {
                 group.addTask {
                     var results: [(Int, Result)] = []
