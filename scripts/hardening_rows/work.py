@@ -65,6 +65,24 @@ print("ready", flush=True)
 sys.stdin.read()
 """
 
+# A process that connects without end and keeps the last fifty connections. Prints how often when its input ends.
+LINGERER = """
+import collections, select, socket, sys
+path, first = sys.argv[1], bytes.fromhex(sys.argv[2])
+rounds, peers = 0, collections.deque()
+while not select.select([sys.stdin], [], [], 0)[0]:
+    peer = socket.socket(socket.AF_UNIX)
+    try:
+        peer.connect(path)
+        peer.sendall(first)
+        rounds += 1
+    except OSError:
+        pass
+    peers.append(peer)
+    if len(peers) > 50: peers.popleft().close()
+print(rounds)
+"""
+
 # A process of many connections that ask for one archive at once, and read its first chunk.
 SHARERS = """
 import socket, struct, sys
@@ -168,6 +186,28 @@ def leavers(full):
     figures.append(f"at most {peak} MiB")
     need(peak <= 512, "; ".join(figures))
     return "; ".join(figures)
+
+
+def lingerers(full):
+    """An honest consumer beside four processes that connect without end and stay a moment, on all cores."""
+    with Device() as device:
+        device.provision()
+        device.serve("--quiet")
+        label = device.labels()[0]
+        alone = fetches(device, label, 2)
+        processes = [start(LINGERER, device.socket, HELLO.hex()) for _ in range(4)]
+        beside = fetches(device, label, 20 if full else 5)
+        rounds = 0
+        for process in processes:
+            process.stdin.close()
+            rounds += int(process.stdout.read())
+            process.wait(30)
+        device.need_alive()
+        peak = device.peak_memory() >> 20
+    p50, p99 = percentile(beside, 0.5) / percentile(alone, 0.5), percentile(beside, 0.99)
+    figure = f"{rounds} connected, p50 {p50:.1f} x, p99 {p99 * 1e3:.0f} ms, at most {peak} MiB"
+    need(p99 <= 1 and max(beside) <= 2 and peak <= 512, figure)
+    return figure
 
 
 def backlog(device):
